@@ -1,0 +1,66 @@
+"""Keep LLM prompts cache-safe: assertions for pytest that compare prompts as engines and providers get them.
+
+Only public names live here, each imported when it is first used: the pytest plugin loads this package in every run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.frontends.template import ChatTemplate
+    from pytest_cachesafe.prefix.accept import Accept
+    from pytest_cachesafe.prefix.compare import compare
+    from pytest_cachesafe.prefix.recording import Recording
+    from pytest_cachesafe.prefix.stability import (
+        assert_prefix_stable,
+        assert_prefix_stable_async,
+        check_prefix_stable,
+    )
+    from pytest_cachesafe.prefix.toggles import Toggle
+    from pytest_cachesafe.prompt import Prompt, UsageError
+
+__all__ = [
+    "Accept",
+    "ChatTemplate",
+    "Prompt",
+    "Recording",
+    "Toggle",
+    "UsageError",
+    "__version__",
+    "assert_prefix_stable",
+    "assert_prefix_stable_async",
+    "check_prefix_stable",
+    "compare",
+]
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "Accept": "pytest_cachesafe.prefix.accept",
+    "ChatTemplate": "pytest_cachesafe.frontends.template",
+    "Prompt": "pytest_cachesafe.prompt",
+    "Recording": "pytest_cachesafe.prefix.recording",
+    "Toggle": "pytest_cachesafe.prefix.toggles",
+    "UsageError": "pytest_cachesafe.prompt",
+    "assert_prefix_stable": "pytest_cachesafe.prefix.stability",
+    "assert_prefix_stable_async": "pytest_cachesafe.prefix.stability",
+    "check_prefix_stable": "pytest_cachesafe.prefix.stability",
+    "compare": "pytest_cachesafe.prefix.compare",
+}
+
+
+def __getattr__(name: str) -> Any:
+    home = _HOMES.get(name)
+    if home is None:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(home), name)
+    # Later look-ups find it without this function.
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -1,0 +1,206 @@
+"""The plugin's options in one table: flag, ini twin, marker keyword, default, and which of them wins.
+
+Precedence, stated here and nowhere else: marker (closest level first) > flag > ini > default.
+Standard library only: `plugin` reads the table while pytest registers options.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+__all__ = ["OPTIONS", "Effective", "Option", "Settings", "closest", "effective", "unknown_ini_keys"]
+
+Origin = Literal["marker", "flag", "ini", "default"]
+VERDICTS = ("tail", "history", "raises", "not_rendered")
+
+
+class Option(NamedTuple):
+    """One option. `parse` turns flag, ini and marker values into one type and raises ValueError in words."""
+
+    name: str
+    default: Any
+    help: str
+    parse: Callable[[Any], Any]
+    flag: bool = True
+    marker: bool = True
+    # A flag without a value (store_true).
+    switch: bool = False
+    choices: tuple[str, ...] = ()
+
+    @property
+    def dest(self) -> str:
+        """Key in ini files, and pytest's name for the flag's value."""
+        return f"cachesafe_{self.name}"
+
+    @property
+    def spelling(self) -> str:
+        """The flag as typed."""
+        return "--cachesafe-" + self.name.replace("_", "-")
+
+
+class Effective(NamedTuple):
+    """A value in force and who set it."""
+
+    value: Any
+    origin: Origin
+
+
+Settings = Mapping[str, Effective]
+
+
+def closest(word: str, known: Iterable[str]) -> str:
+    """', did you mean …?' for a near miss, else a list of what is allowed; to be appended to a message."""
+    from difflib import get_close_matches
+
+    names = list(known)
+    near = get_close_matches(word, names, n=1, cutoff=0.6)
+    return f"; did you mean {near[0]!r}? (allowed: {', '.join(names)})" if near else f"; allowed: {', '.join(names)}"
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value or None
+    raise ValueError(f"must be a string, not {type(value).__name__}")
+
+
+def _words(value: Any) -> tuple[str, ...]:
+    words = value.replace(",", " ").split() if isinstance(value, str) else list(value)
+    for word in words:
+        if not isinstance(word, str):
+            raise ValueError(f"must hold strings, not {type(word).__name__}")
+    return tuple(words)
+
+
+def _verdicts(value: Any) -> tuple[str, ...]:
+    words = _words(value)
+    for word in words:
+        if word not in VERDICTS:
+            raise ValueError(f"unknown verdict {word!r}{closest(word, VERDICTS)}")
+    return words
+
+
+def _redact(value: Any) -> str:
+    modes = ("none", "text", "hash")
+    if value not in modes:
+        raise ValueError(f"unknown mode {str(value)!r}{closest(str(value), modes)}")
+    return str(value)
+
+
+def _positive(value: Any) -> int:
+    try:
+        number = int(value)
+    except (TypeError, ValueError):
+        number = 0
+    if number < 1 or isinstance(value, (bool, float)):
+        raise ValueError(f"must be a whole number from 1 on, not {value!r}")
+    return number
+
+
+def _switch(value: Any) -> bool:
+    if isinstance(value, bool):
+        return value
+    word = str(value).strip().lower()
+    if word in ("1", "true", "yes", "on"):
+        return True
+    if word in ("0", "false", "no", "off", ""):
+        return False
+    raise ValueError(f"must be true or false, not {value!r}")
+
+
+def _reruns(value: Any) -> tuple[str, ...]:
+    words = _words([value] if isinstance(value, str) else value)
+    for word in words:
+        name, _, seed = word.partition("=")
+        if name != "hashseed":
+            raise ValueError(f"unknown setting {word!r}{closest(name, ('hashseed',))}, e.g. 'hashseed=0'")
+        if not seed.isascii() or not seed.isdigit() or int(seed) > 4294967295:
+            raise ValueError(f"{word!r} needs a seed from 0 to 4294967295, e.g. 'hashseed=0'")
+    return words
+
+
+OPTIONS: tuple[Option, ...] = (
+    Option(
+        "model",
+        None,
+        "Model name, folder, .gguf or .jinja whose chat template renders prompts when a test names none.",
+        _text,
+    ),
+    Option(
+        "fail_on",
+        ("history", "raises", "not_rendered"),
+        f"Verdicts that fail a test, comma separated: {', '.join(VERDICTS)}.",
+        _verdicts,
+    ),
+    Option("block_size", 16, "Tokens per cache block, for the blocks lost (default 16, vLLM's).", _positive),
+    Option(
+        "redact",
+        "none",
+        "Prompt text in failure messages: none (shown), text (left out), hash (length and checksum).",
+        _redact,
+        choices=("none", "text", "hash"),
+    ),
+    Option("update", False, "Rewrite the stored prefix snapshots that changed.", _switch, marker=False, switch=True),
+    Option(
+        "allow_download",
+        False,
+        "Let tokenizers and templates come from the model hub; otherwise nothing uses the network.",
+        _switch,
+        marker=False,
+        switch=True,
+    ),
+    Option("rerun", (), "Settings under which the test runs once more in a child process.", _reruns, flag=False),
+    Option("rerun_timeout", 120, "Seconds the child of a re-run may take (default 120).", _positive),
+)
+_BY_NAME = {option.name: option for option in OPTIONS}
+
+
+def effective(config: Any, markers: Sequence[tuple[tuple[Any, ...], Mapping[str, Any]]] = ()) -> Settings:
+    """The options in force.
+
+    `config` is pytest's configuration, `markers` the arguments of the `cachesafe` markers, closest level first.
+
+    Raises:
+        UsageError: a marker keyword or a value that does not exist, with the closest one that does.
+    """
+    from pytest_cachesafe.prompt import UsageError
+
+    allowed = [option.name for option in OPTIONS if option.marker]
+    for args, keywords in markers:
+        if args:
+            raise UsageError(
+                f"@pytest.mark.cachesafe takes keywords only, not {args[0]!r}; allowed: {', '.join(allowed)}"
+            )
+        for key in keywords:
+            if key not in allowed:
+                raise UsageError(f"@pytest.mark.cachesafe: unknown keyword {key!r}{closest(key, allowed)}")
+    found: dict[str, Effective] = {}
+    for option in OPTIONS:
+        given, origin = _given(config, option, [keywords for _, keywords in markers])
+        try:
+            found[option.name] = Effective(option.parse(given), origin)
+        except (TypeError, ValueError) as error:
+            where = {"marker": f"@pytest.mark.cachesafe({option.name}=…)", "flag": option.spelling, "ini": option.dest}
+            raise UsageError(f"{where.get(origin, option.name)}: {error}") from None
+    return found
+
+
+def _given(config: Any, option: Option, keywords: Sequence[Mapping[str, Any]]) -> tuple[Any, Origin]:
+    for level in keywords if option.marker else ():
+        if option.name in level:
+            return level[option.name], "marker"
+    if option.flag:
+        value = config.getoption(option.dest, None)
+        if value is not None:
+            return value, "flag"
+        value = config.getini(option.dest)
+        if value not in (None, ""):
+            return value, "ini"
+    return option.default, "default"
+
+
+def unknown_ini_keys(keys: Iterable[str]) -> list[str]:
+    """Messages for ini keys that look like ours and are none."""
+    known = [option.dest for option in OPTIONS if option.flag]
+    wrong = [key for key in keys if key.startswith("cachesafe_") and key not in known]
+    return [f"unknown ini option {key!r}{closest(key, known)}" for key in sorted(wrong)]

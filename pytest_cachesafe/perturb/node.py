@@ -1,0 +1,164 @@
+"""The running test, as far as this package needs it: which one, with which options, and what was found in it.
+
+The plugin pushes a state when a test begins and pops it when the test is torn down. The state is held in a plain list,
+not in a context variable: builders run in threads and event loops that do not inherit the test's context, and one
+process runs one test at a time (a pytest inside a test pushes on top). Standard library only: loaded in every run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytest_cachesafe.options import Settings
+
+__all__ = [
+    "FILE_VARIABLE",
+    "NODE_VARIABLE",
+    "NodeState",
+    "Reported",
+    "current_node",
+    "pop",
+    "push",
+    "rerun_target",
+    "set_rerun_target",
+]
+
+# Set for the child of a re-run only; the plugin takes them out of the environment so that no grandchild sees them.
+FILE_VARIABLE = "CACHESAFE_RERUN_FILE"
+NODE_VARIABLE = "CACHESAFE_RERUN_NODE"
+
+Scalar = str | int | float | bool
+_stack: list[NodeState] = []
+_target: tuple[str, str] | None = None
+
+
+class Reported(Protocol):
+    """What `NodeState.record` reads of a report."""
+
+    def as_dict(self) -> Mapping[str, Any]:
+        """JSON form; scalar values become JUnit properties."""
+
+
+class NodeState:
+    """One running test.
+
+    `assert_calls` counts the assertions of this package that began in the current attempt; the re-run of the test in
+    a child process finds the same assertion by that number. `findings` are the scalar results of this attempt.
+    """
+
+    # Keys of a report's JSON form that are worth a JUnit property; others are lists or details.
+    PROPERTIES = ("verdict", "first_step", "worst_step", "lost_tokens", "lost_blocks", "cause", "origin", "front_end")
+
+    def __init__(self, item: Any) -> None:
+        self._item = item
+        self._settings: Settings | None = None
+        self.nodeid: str = item.nodeid
+        self.assert_calls = 0
+        self.records = 0
+        # Children's prompts by setting; kept here so that every assertion in the test shares one child per setting.
+        self.reruns_done: dict[str, Any] = {}
+
+    def begin_attempt(self) -> None:
+        """Forget the counters: a plugin that repeats failing tests starts the same item again."""
+        self.assert_calls = 0
+        self.records = 0
+        self.reruns_done.clear()
+
+    @property
+    def config(self) -> Any:
+        """pytest's configuration object."""
+        return self._item.config
+
+    @property
+    def path(self) -> Path:
+        """The file that holds the test."""
+        path: Path = self._item.path
+        return path
+
+    @property
+    def settings(self) -> Settings:
+        """Options in force for this test, each with its origin.
+
+        Raises:
+            UsageError: the marker has an unknown keyword or value.
+        """
+        if self._settings is None:
+            from pytest_cachesafe.options import effective
+
+            self._settings = effective(self.config, self.markers())
+        return self._settings
+
+    @property
+    def reruns(self) -> tuple[str, ...]:
+        """Settings that the marker's `rerun=[…]` asks for, to be added to every assertion's `under`."""
+        value = self.settings["rerun"].value
+        return tuple(value)
+
+    def markers(self) -> list[tuple[tuple[Any, ...], dict[str, Any]]]:
+        """Arguments and keywords of the `cachesafe` markers, closest level first."""
+        return [(mark.args, dict(mark.kwargs)) for mark in self._item.iter_markers("cachesafe")]
+
+    def next_call(self) -> int:
+        """Number the assertion that begins now, from 0."""
+        number = self.assert_calls
+        self.assert_calls += 1
+        return number
+
+    def record(self, report: Reported) -> None:
+        """Keep a report's scalar results as properties of the test (JUnit writes them, xdist carries them).
+
+        The second report in a test gets names that end in `_2`, and so on: JUnit consumers read names as keys.
+        """
+        self.records += 1
+        suffix = "" if self.records == 1 else f"_{self.records}"
+        values = report.as_dict()
+        for key in self.PROPERTIES:
+            value = values.get(key, getattr(report, key, None))
+            if isinstance(value, (str, int, float, bool)):
+                self.property(f"cachesafe_{key}{suffix}", value)
+        for note in self._notes(values, report):
+            self.note(note)
+
+    def property(self, name: str, value: Scalar) -> None:
+        """Add one property to the test's report."""
+        self._item.user_properties.append((name, value))
+
+    def note(self, text: str) -> None:
+        """Have one line shown in the summary at the end of the session."""
+        self.property("cachesafe_note", " ".join(text.split()))
+
+    @staticmethod
+    def _notes(values: Mapping[str, Any], report: object) -> Iterator[str]:
+        notes: Sequence[Any] = getattr(report, "notes", None) or values.get("notes") or ()
+        for note in notes:
+            yield note if isinstance(note, str) else str(getattr(note, "message", note))
+
+
+def push(state: NodeState) -> None:
+    """A test begins."""
+    _stack.append(state)
+
+
+def pop() -> None:
+    """The test that began last is over."""
+    _stack.pop()
+
+
+def current_node() -> NodeState | None:
+    """The running test, or None outside a pytest run with this plugin."""
+    return _stack[-1] if _stack else None
+
+
+def set_rerun_target(target: tuple[str, str] | None) -> None:
+    """This process is the child of a re-run: (file for the prompts, node id of the test)."""
+    global _target
+    _target = target
+
+
+def rerun_target() -> tuple[str, str] | None:
+    """(file for the prompts, node id) in the child of a re-run, else None."""
+    return _target
