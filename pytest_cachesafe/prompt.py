@@ -134,6 +134,11 @@ class Prompt:
         """Whether `token_ids` exist; otherwise token numbers are estimates and must say so."""
         return self._given_ids is not None or self._encode is not None
 
+    @property
+    def is_wire(self) -> bool:
+        """Whether this is a provider request in canonical bytes: indexes and paths then refer to the body as sent."""
+        return self._estimate is not None
+
     @cached_property
     def token_ids(self) -> Sequence[int] | None:
         """The ids an engine gets, or None without a tokenizer."""

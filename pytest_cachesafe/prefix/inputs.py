@@ -1,0 +1,260 @@
+"""What a check can be given, turned into requests in order and who is compared with whom."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from pytest_cachesafe.prompt import Chat, FrontEnd, Prompt, Recording, UsageError
+
+__all__ = ["Pair", "Plan", "is_builder", "plan", "to_prompt"]
+
+Requests = Literal["user+tool", "user"]
+Item = Chat | Prompt
+
+
+class Pair(NamedTuple):
+    """Request `index` and the earlier request it must continue; None starts a conversation."""
+
+    index: int
+    against: int | None
+
+
+@dataclass
+class Plan:
+    """Requests in the order sent, and the pairs to compare."""
+
+    items: list[Item]
+    pairs: list[Pair]
+    kind: Literal["chat", "requests", "recording", "prompts"]
+    conversations: int = 1
+    notes: list[str] = field(default_factory=list)
+
+    @property
+    def compared(self) -> int:
+        """How many pairs really are compared."""
+        return sum(pair.against is not None for pair in self.pairs)
+
+
+def is_builder(chat: Any) -> bool:
+    """Whether `chat` is a callable to be asked for requests."""
+    return callable(chat) and not isinstance(chat, (Recording, Mapping, Prompt, type))
+
+
+def in_order(items: list[Item], kind: Any, notes: Sequence[str] = ()) -> Plan:
+    """Every request against the one before it."""
+    pairs = [Pair(i, i - 1 if i else None) for i in range(len(items))]
+    return Plan(items, pairs, kind, notes=list(notes))
+
+
+def plan(
+    chat: Any,
+    *,
+    requests: Requests = "user+tool",
+    tools: Sequence[Any] | None = None,
+    template_kwargs: Mapping[str, Any] | None = None,
+) -> Plan:
+    """Read one of the accepted inputs (all but builders).
+
+    Raises:
+        UsageError: not one of them, empty, mixed, or two chats in one list.
+    """
+    if requests not in ("user+tool", "user"):
+        raise UsageError(f"requests={requests!r}: known are 'user+tool' and 'user'")
+    if isinstance(chat, Recording):
+        return _recording(chat, tools, template_kwargs)
+    if isinstance(chat, Chat):
+        return _growing(chat, requests, tools, template_kwargs)
+    if isinstance(chat, (str, bytes)):
+        raise UsageError("got a lone string where a list is meant: pass a list of prompts, [first, second, …]")
+    if isinstance(chat, Prompt):
+        raise UsageError("got a single Prompt: pass a list of prompts, [first, second, …]")
+    if isinstance(chat, Mapping):
+        return _growing(_chat(chat), requests, tools, template_kwargs)
+    if isinstance(chat, Sequence):
+        return _sequence(chat, requests, tools, template_kwargs)
+    messages = getattr(chat, "messages", None)
+    if messages is not None and not callable(messages):
+        return _growing(_chat(chat), requests, tools, template_kwargs)
+    raise UsageError(
+        f"cannot read a chat from {type(chat).__name__}: pass a message list, a wire body, a list of requests, "
+        "a Recording, or a function build(turn)"
+    )
+
+
+def _sequence(
+    items: Sequence[Any], requests: Requests, tools: Sequence[Any] | None, kwargs: Mapping[str, Any] | None
+) -> Plan:
+    if not items:
+        raise UsageError("the chat is empty: nothing to compare")
+    kinds = [_kind(item) for item in items]
+    kind = kinds[0]
+    if kind == "id":
+        if set(kinds) == {"id"}:
+            raise UsageError("got one list of token ids: pass a list of them, [[1, 2, …], [1, 2, …, 3]]")
+        raise UsageError(f"token ids mixed with {_other(kinds, 'id')} in one list: pass prompts of one kind")
+    if kind in ("prompt", "text", "ids"):
+        if set(kinds) != {kind}:
+            at = next(i for i, k in enumerate(kinds) if k != kind)
+            raise UsageError(f"item {at} is {_WORDS[kinds[at]]}, item 0 is {_WORDS[kind]}: pass prompts of one kind")
+        return in_order([_raw(item) for item in items], "prompts")
+    if kind in ("body", "messages"):
+        bad = next((i for i, k in enumerate(kinds) if k not in ("body", "messages", "chat")), None)
+        if bad is not None:
+            raise UsageError(f"item {bad} is {_WORDS[kinds[bad]]}, item 0 is {_WORDS[kind]}: a list of requests needs whole requests")
+    if kind in ("body", "messages", "chat"):
+        return _requests([item if isinstance(item, Chat) else _chat(item, i) for i, item in enumerate(items)], tools, kwargs)
+    return _growing(_chat(items), requests, tools, kwargs)
+
+
+_WORDS = {
+    "id": "a token id", "ids": "a list of token ids", "text": "a string", "prompt": "a Prompt", "body": "a wire body",
+    "messages": "a message list", "message": "a message", "chat": "a Chat",
+}  # fmt: skip
+
+
+def _other(kinds: Sequence[str], than: str) -> str:
+    return _WORDS[next(k for k in kinds if k != than)]
+
+
+def _kind(item: Any) -> str:
+    if isinstance(item, Prompt):
+        return "prompt"
+    if isinstance(item, Chat):
+        return "chat"
+    if isinstance(item, str):
+        return "text"
+    if isinstance(item, int) and not isinstance(item, bool):
+        return "id"
+    if isinstance(item, Mapping):
+        if "role" in item or "type" in item:
+            return "message"
+        keys = ("messages", "input", "contents", "prompt", "prompt_token_ids")
+        return "body" if any(k in item for k in keys) else "message"
+    if isinstance(item, Sequence) and not isinstance(item, bytes):
+        if item and all(isinstance(x, int) and not isinstance(x, bool) for x in item):
+            return "ids"
+        # ("human", "…") is how prompt libraries write one message.
+        if isinstance(item, tuple) and len(item) == 2 and all(isinstance(x, str) for x in item):
+            return "message"
+        return "messages"
+    return "message"
+
+
+def _chat(value: Any, index: int | None = None) -> Chat:
+    from pytest_cachesafe.messages import to_chat
+
+    try:
+        return to_chat(value)
+    except UsageError as error:
+        raise UsageError(f"request {index}: {error}" if index is not None else str(error)) from None
+
+
+def _raw(item: Any) -> Item:
+    if isinstance(item, Prompt):
+        return item
+    if isinstance(item, str):
+        return Chat([], raw=item, wire="text")
+    for i in item:
+        if i < 0 or i >= 1 << 32:
+            raise UsageError(f"{i} is not a token id: ids are whole numbers from 0 to 2^32 - 1")
+    return Chat([], raw=tuple(item), wire="ids")
+
+
+def _settle(chat: Chat, tools: Sequence[Any] | None, kwargs: Mapping[str, Any] | None) -> Chat:
+    """Fill in what the call gives for all requests; a request's own values win."""
+    if tools is not None and chat.tools is None:
+        chat.tools = list(tools)
+        if chat.body is not None and "tools" not in chat.body:
+            chat.body = {**chat.body, "tools": list(tools)}
+    if kwargs:
+        chat.settings = {**kwargs, **chat.settings}
+    return chat
+
+
+def _growing(
+    chat: Chat, requests: Requests, tools: Sequence[Any] | None, kwargs: Mapping[str, Any] | None
+) -> Plan:
+    from pytest_cachesafe.messages import growing_requests
+
+    if chat.raw is not None:
+        return in_order([_settle(chat, tools, kwargs)], "prompts")
+    _settle(chat, tools, kwargs)
+    grown: list[Item] = list(growing_requests(chat, requests))
+    return in_order(grown, "chat", chat.notes)
+
+
+def _requests(
+    chats: list[Chat], tools: Sequence[Any] | None, kwargs: Mapping[str, Any] | None
+) -> Plan:
+    from pytest_cachesafe.messages import interleaved
+
+    for chat in chats:
+        _settle(chat, tools, kwargs)
+    if any(c.key is not None for c in chats):
+        return _grouped(chats)
+    mixed = interleaved(chats)
+    if mixed is not None:
+        one, other = (", ".join(map(str, group[:4])) for group in mixed)
+        raise UsageError(
+            f"requests {one} and requests {other} look like two chats in one list: give each request a \"key\", "
+            "use a Recording (which groups them), or check them apart"
+        )
+    return in_order(list(chats), "requests")
+
+
+def _recording(
+    recording: Recording, tools: Sequence[Any] | None, kwargs: Mapping[str, Any] | None
+) -> Plan:
+    if not recording.requests:
+        raise UsageError("the recording is empty: no request was recorded, nothing to compare")
+    for chat in recording.requests:
+        _settle(chat, tools, kwargs)
+    return _grouped(recording.requests)
+
+
+def _grouped(chats: Sequence[Chat]) -> Plan:
+    from pytest_cachesafe.messages import conversations
+
+    groups = conversations(chats)
+    pairs = sorted(Pair(link.index, link.parent) for group in groups for link in group)
+    return Plan(list(chats), pairs, "recording", conversations=len(groups))
+
+
+def to_prompt(
+    value: Any, template: Any, tools: Sequence[Any] | None, front_end: FrontEnd | None
+) -> tuple[Prompt, FrontEnd | None]:
+    """One request as a prompt, for `compare`; the front end made on the way is handed back for the next one."""
+    if isinstance(value, Prompt):
+        return value, front_end
+    if front_end is None:
+        from pytest_cachesafe.frontends.resolve import resolve_front_end
+
+        front_end = resolve_front_end(template)
+    item: Item
+    if isinstance(value, Chat):
+        item = value
+    elif isinstance(value, str):
+        item = _raw(value)
+    elif isinstance(value, Sequence) and value and _kind(value) == "ids":
+        item = _raw(value)
+    else:
+        item = _chat(value)
+    return render(_settle(item, tools, None) if isinstance(item, Chat) else item, front_end), front_end
+
+
+def render(item: Item, front_end: FrontEnd) -> Prompt:
+    """One request through the front end; prompts pass."""
+    if isinstance(item, Prompt):
+        return item
+    if item.raw is not None and not isinstance(item.raw, str):
+        return Prompt("", token_ids=item.raw, front_end="token ids as given", chat=item)
+    if item.raw is not None:
+        encode: Callable[[str], Sequence[int]] | None = getattr(front_end, "encode", None)
+        from pytest_cachesafe.prompt import Segment
+
+        segments = (Segment(0, len(item.raw), "message", "data", "prompt"),) if item.raw else ()
+        name = front_end.name if encode is not None else "text as given (token counts are estimates)"
+        return Prompt(item.raw, encode=encode, front_end=name, chat=item, segments=segments)
+    return front_end.prompt(item)

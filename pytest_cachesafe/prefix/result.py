@@ -1,0 +1,196 @@
+"""The outcome of a stability check, as data. Rendering lives in `report.stability`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_cachesafe.findings import Severity
+from pytest_cachesafe.prefix.accept import Acceptances
+from pytest_cachesafe.prefix.rendered import Missing
+from pytest_cachesafe.prefix.step import Step, Verdict
+from pytest_cachesafe.prefix.toggles import ToggleResult
+
+__all__ = ["PrefixFailure", "StabilityReport"]
+
+# Which of two verdicts says more; a template that raised was not compared at all.
+_WEIGHT = {"stable": 0, "tail": 1, "not_rendered": 2, "history": 3, "raises": 4}
+
+
+@dataclass
+class StabilityReport:
+    """Verdicts, losses and causes over all steps of one check."""
+
+    front_end: str
+    exact: bool
+    block_size: int
+    requests: int
+    conversations: int
+    steps: list[Step]
+    acceptances: Acceptances
+    name: str | None = None
+    fail_on: tuple[str, ...] = ("history", "raises", "not_rendered")
+    min_shared: float | None = None
+    toggles: list[ToggleResult] = field(default_factory=list)
+    missing: list[Missing] = field(default_factory=list)
+    # Steps seen only under a perturbation.
+    perturbed: list[Step] = field(default_factory=list)
+    # Lines of user code that read the clock, random bytes or the environment while prompts were built.
+    reads: list[Any] = field(default_factory=list)
+    resets: list[int] = field(default_factory=list)
+    unused_resets: list[str] = field(default_factory=list)
+    over_resets: str | None = None
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    generated_text_reused: bool | None = None
+    # `cachesafe stable …` line that shows the same, where the chat could be written down.
+    reproduce: str | None = None
+
+    @property
+    def judged(self) -> list[Step]:
+        """Steps that carry a verdict: all but declared resets."""
+        return [s for s in (*self.steps, *self.perturbed) if s.reset is None]
+
+    @property
+    def prefix_verdict(self) -> Verdict:
+        """The verdict on the prefix alone, whatever is missing from the prompt."""
+        return max((s.verdict for s in self.judged), key=_WEIGHT.__getitem__, default="stable")
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst over all steps; `not_rendered` outranks a tail loss and yields to a rewritten history."""
+        found: list[Verdict] = [self.prefix_verdict]
+        if self.missing:
+            found.append("not_rendered")
+        return max(found, key=_WEIGHT.__getitem__)
+
+    @property
+    def first(self) -> Step | None:
+        """The first step that is not stable."""
+        return next((s for s in self.judged if s.verdict != "stable"), None)
+
+    @property
+    def worst(self) -> Step | None:
+        """The step that weighs most: errors before notes, then verdict, then tokens lost."""
+        broken = [s for s in self.judged if s.verdict != "stable"]
+        return max(
+            broken,
+            key=lambda s: (s.severity is not Severity.NOTE, _WEIGHT[s.verdict], s.lost_tokens, -s.request),
+            default=None,
+        )
+
+    @property
+    def lost_tokens(self) -> int:
+        """Tokens lost at the worst step."""
+        return self.worst.lost_tokens if self.worst else 0
+
+    @property
+    def lost_blocks(self) -> int:
+        """Whole cache blocks lost at the worst step."""
+        return self.worst.lost_blocks if self.worst else 0
+
+    def failures(self) -> list[str]:
+        """Why the assertion fails, worst first; empty when it passes. One sentence each."""
+        from pytest_cachesafe.report.stability import sentence, sentence_missing
+
+        out: list[tuple[tuple[int, int], str]] = []
+        for step in self.judged:
+            if step.verdict in self.fail_on and not _is_note(step, self.fail_on):
+                out.append(((-_WEIGHT[step.verdict], -step.lost_tokens), sentence(step, self)))
+        if self.missing and "not_rendered" in self.fail_on:
+            out.append(((-_WEIGHT["not_rendered"], 0), sentence_missing(self)))
+        texts = [text for _, text in sorted(out, key=lambda x: x[0])]
+        texts += [t.failed for t in self.toggles if t.failed]
+        if self.min_shared is not None:
+            texts += [
+                f"request {s.request} shares {s.shared_tokens} of {s.tokens} tokens ({s.shared_tokens / s.tokens:.0%}) "
+                f"with request {s.against}, min_shared is {self.min_shared:.0%}"
+                for s in self.judged
+                if s.tokens and s.shared_tokens / s.tokens < self.min_shared
+            ]
+        if self.over_resets:
+            texts.append(self.over_resets)
+        return texts
+
+    @property
+    def passed(self) -> bool:
+        """Whether the assertion holds."""
+        return not self.failures()
+
+    @property
+    def severity(self) -> Severity | None:
+        """`error` when the assertion fails, `note` when only something small was seen, None when all is stable."""
+        if self.failures():
+            return Severity.ERROR
+        if self.warnings:
+            return Severity.WARNING
+        if self.worst is not None or any(s.notes or s.accepted for s in self.judged) or self.acceptances.unused():
+            return Severity.NOTE
+        return None
+
+    def exit_status(self, strict: bool = False) -> int:
+        """0 fine or notes only, 1 errors and warnings; `strict` counts notes."""
+        if self.severity in (Severity.ERROR, Severity.WARNING):
+            return 1
+        return 1 if strict and self.severity is Severity.NOTE else 0
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON form as DESIGN spells it."""
+        worst, first = self.worst, self.first
+        divergence = worst.divergence if worst is not None else None
+        return {
+            "schema": 1,
+            "verdict": self.verdict,
+            "prefix_verdict": self.prefix_verdict,
+            "severity": None if self.severity is None else str(self.severity),
+            "first_step": None if first is None else first.request,
+            "worst_step": None if worst is None else worst.request,
+            "lost_tokens": self.lost_tokens,
+            "lost_blocks": self.lost_blocks,
+            "generated_text_reused": self.generated_text_reused,
+            "cause": None if divergence is None else divergence.cause,
+            "origin": "template" if worst is not None and worst.raised else None if divergence is None else divergence.origin,
+            "location": None if divergence is None else divergence.as_dict()["location"],
+            "steps": [s.as_dict() for s in self.steps],
+            "perturbed": [s.as_dict() for s in self.perturbed],
+            "toggles": {t.toggle.label: t.as_dict() for t in self.toggles},
+            "accepted": self.acceptances.as_list(),
+            "not_rendered": [m.as_dict() for m in self.missing],
+            "resets": list(self.resets),
+            "requests": self.requests,
+            "conversations": self.conversations,
+            "front_end": self.front_end,
+            "estimated": not self.exact,
+            "block_size": self.block_size,
+            "failures": self.failures(),
+            "notes": [*self.notes],
+            "warnings": list(self.warnings),
+            "reads": [r.as_dict() if hasattr(r, "as_dict") else str(r) for r in self.reads],
+        }
+
+    def text(self, verbosity: int = 0, redact: str = "none") -> str:
+        """For people; the first line is complete in itself."""
+        from pytest_cachesafe.report.stability import render
+
+        return render(self, verbosity, redact)
+
+    @property
+    def first_line(self) -> str:
+        """The first line of `text`."""
+        return self.text().split("\n", 1)[0]
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+
+def _is_note(step: Step, fail_on: tuple[str, ...]) -> bool:
+    """A day-level date is a note unless tail losses, which are notes as well, were asked to fail."""
+    return step.severity is Severity.NOTE and step.verdict == "history" and "date" not in fail_on
+
+
+class PrefixFailure(AssertionError):
+    """`assert_prefix_stable` failed; `report` holds the data, `str()` the text for people."""
+
+    def __init__(self, report: StabilityReport, verbosity: int = 0, redact: str = "none") -> None:
+        super().__init__(report.text(verbosity, redact))
+        self.report = report
