@@ -157,6 +157,27 @@ def _cwd(index: int) -> Iterator[None]:
             os.chdir(before)
 
 
+def _gethostname() -> str:
+    return OTHER_HOST
+
+
+def _getfqdn(name: str = "") -> str:
+    # A look-up by name may use the network; a name that is given is not this machine's.
+    return OTHER_HOST + ".example" if name in ("", "0.0.0.0", "::") else name
+
+
+def _getlogin() -> str:
+    return OTHER_USER
+
+
+# What stands in for a builtin, for `watch`, which then sees these called instead.
+REPLACEMENTS: dict[Any, tuple[Any, str]] = {
+    _gethostname: ("host", "socket.gethostname"),
+    _getfqdn: ("host", "socket.getfqdn"),
+    _getlogin: ("user", "os.getlogin"),
+}
+
+
 @contextmanager
 def _host(index: int) -> Iterator[None]:
     """Another machine name: `socket`, `platform`, `os.uname`, HOSTNAME and COMPUTERNAME where they are set."""
@@ -164,9 +185,8 @@ def _host(index: int) -> Iterator[None]:
     import socket
 
     functions: dict[Any, Any] = {
-        socket.gethostname: lambda: OTHER_HOST,
-        # A look-up by name may use the network; a given name is not this machine's.
-        socket.getfqdn: lambda name="": OTHER_HOST + ".example" if name in ("", "0.0.0.0", "::") else name,
+        socket.gethostname: _gethostname,
+        socket.getfqdn: _getfqdn,
     }
     uname = getattr(os, "uname", None)
     if uname is not None:
@@ -189,7 +209,7 @@ def _user(index: int) -> Iterator[None]:
     """Another user: USER, LOGNAME, USERNAME, HOME (an empty folder), hence getpass and `Path.home()`; os.getlogin."""
     functions: dict[Any, Any] = {}
     if hasattr(os, "getlogin"):
-        functions[os.getlogin] = lambda: OTHER_USER
+        functions[os.getlogin] = _getlogin
     if sys.platform != "win32":
         import pwd
 
