@@ -27,6 +27,7 @@ _ID_ONLY = re.compile(r"call|chatcmpl|cmpl|toolu|srvtoolu|msgbatch|req|resp|asst
 _PATH_ROOT = re.compile(
     r"tmp|home|Users|var|usr|etc|opt|root|mnt|private|workspaces?|srv|proc|dev|Volumes|media|run|nix"
 )
+_COMPACT_DATE = re.compile(r"20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])T?\d*Z?")
 _NOT_EPOCH = re.compile(r"(?:isbn(?:-1[03])?|tel|phone|fax|call|[+$€£#])[\s:.]{0,3}(?:is )?$", re.IGNORECASE)
 _VERSION_WORD = re.compile(r"(?:version|release|\bv|==|>=|<=|~=)[\s:]{0,2}$", re.IGNORECASE)
 _YEAR_WORD = re.compile(r"\byear(?:\s+is)?[\s:=\"']{1,4}$", re.IGNORECASE)
@@ -177,11 +178,13 @@ def _is_short_hash(word: str) -> bool:
 
 def _is_prefixed_id(word: str) -> bool:
     head, _, tail = re.sub(r"[-_](?=[^-_]*$)", "\0", word, count=1).partition("\0")
+    if _COMPACT_DATE.fullmatch(tail):
+        # run_20261129: a date with a word in front.
+        return False
     first = re.split(r"[-_]", head)[0]
     if _KNOWN_PREFIXES.fullmatch(first):
         if tail.isdigit():
-            # run_20261129 is a date with a word in front.
-            return len(tail) >= 6 and not re.fullmatch(r"20\d\d(?:0[1-9]|1[0-2])(?:[0-2]\d|3[01])\d*", tail)
+            return len(tail) >= 6
         mixed = any(c.isdigit() for c in tail) and any(c.isalpha() for c in tail)
         # "file_chunk12" is a name with a number; "call_abc123" is not a name.
         named = re.fullmatch(r"[A-Za-z]+\d{1,4}", tail) and not _ID_ONLY.fullmatch(first)
