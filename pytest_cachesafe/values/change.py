@@ -11,9 +11,7 @@ from pytest_cachesafe.values.find import Value, value_at
 
 __all__ = ["Cause", "classify_change"]
 
-Cause = Literal[
-    "timestamp", "date", "id", "number", "path", "host", "whitespace", "order", "unicode_form", "case", "other"
-]
+Cause = Literal["timestamp", "date", "id", "number", "path", "host", "whitespace", "order", "unicode_form", "other"]
 
 # How much text behind the difference must agree before a difference is called one of form only.
 _AGREE = 64
@@ -39,8 +37,6 @@ def classify_change(a: str, b: str, at: int) -> tuple[Cause, Value | None, Value
         # Both sides merely touch the same value: it is not what differs.
         left = right = None
     cause = _form(a, b, at) or _by_values(left, right) or _by_digits(a, b, at)
-    if cause is None and _agree(str.casefold, a, b, at):
-        cause = "case"
     return cause or "other", left, right
 
 

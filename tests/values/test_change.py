@@ -42,7 +42,7 @@ CASES = [
     ("unicode_form", "café au lait bitte", "café au lait bitte"),
     ("unicode_form", '"caf\\u00e9 au lait bitte"', '"café au lait bitte"'),
     ("unicode_form", "ﬁsh", "fish"),
-    ("case", "Hello World Here", "hello World Here"),
+    ("other", "Hello World Here", "hello World Here"),
     ("other", "You are A bot", "You are B bot"),
     ("other", "Old text", "[pruned]"),
     ("timestamp", "t=1795999999 k", "t=1796000031 k"),
