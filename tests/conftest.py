@@ -1,0 +1,87 @@
+"""Fixtures for all tests: real tokenizers, fetched by `make test` into the cache folder of the user.
+
+Where they are missing, tests that need them are skipped with the command that brings them; with CI set they fail.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parent / "support"))
+
+from fetch_tokenizers import FILES, tokenizer_folder
+
+from pytest_cachesafe.models import LoadedTokenizer, load_tokenizer
+from pytest_cachesafe.models.cache import build_once, cache_root
+from pytest_cachesafe.prompt import UsageError
+
+# pytester gives each test a home of its own; without this, every such test would look into an empty cache there.
+os.environ.setdefault("CACHESAFE_CACHE", str(cache_root(create=False)))
+# A test that reaches for the hub is wrong, and must say so on every machine.
+os.environ["HF_HUB_OFFLINE"] = "1"
+
+
+def _absent(what: str) -> NoReturn:
+    reason = f"{what}; `make test` brings it"
+    if os.environ.get("CI"):
+        pytest.fail(reason, pytrace=False)
+    pytest.skip(reason)
+
+
+def _npm_folder(name: str) -> Path:
+    folder = tokenizer_folder(name)
+    if not all((folder / file).is_file() for file in FILES):
+        _absent(f"tokenizer {name} is not in {folder.parent}")
+    return folder
+
+
+def _save(loaded: LoadedTokenizer, folder: Path) -> None:
+    config = {
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "clean_up_tokenization_spaces": False,
+        "chat_template": loaded.chat_template,
+        **loaded.special_tokens,
+    }
+    (folder / "tokenizer.json").write_text(loaded.backend.to_str(), encoding="utf-8")
+    (folder / "tokenizer_config.json").write_text(json.dumps(config, indent=2), encoding="utf-8")
+
+
+@pytest.fixture(scope="session")
+def smollm2_tokenizer_dir() -> Path:
+    """Folder with tokenizer.json and tokenizer_config.json of HuggingFaceTB/SmolLM2-135M-Instruct."""
+    try:
+        loaded = load_tokenizer("HuggingFaceTB/SmolLM2-135M-Instruct")
+    except UsageError as error:
+        _absent(str(error))
+    target = cache_root() / "test-folders" / f"smollm2-{loaded.fingerprint[:16]}-1"
+    return build_once(target, lambda folder: _save(loaded, folder))
+
+
+@pytest.fixture(scope="session")
+def qwen3_dir() -> Path:
+    """Folder with tokenizer.json and tokenizer_config.json of Qwen3 (template of Qwen3-0.6B)."""
+    return _npm_folder("qwen3")
+
+
+@pytest.fixture(scope="session")
+def llama32_dir() -> Path:
+    """Folder with tokenizer.json and tokenizer_config.json of Llama 3.2 Instruct."""
+    return _npm_folder("llama3_2")
+
+
+@pytest.fixture(scope="session")
+def nemo_dir() -> Path:
+    """Folder with tokenizer.json and tokenizer_config.json of Mistral Nemo Instruct."""
+    return _npm_folder("mistral_nemo")
+
+
+@pytest.fixture(scope="session")
+def deepseek_v3_dir() -> Path:
+    """Folder with tokenizer.json and tokenizer_config.json of DeepSeek V3."""
+    return _npm_folder("deepseek_v3")
