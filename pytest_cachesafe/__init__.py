@@ -11,14 +11,14 @@ if TYPE_CHECKING:
     from pytest_cachesafe.frontends.template import ChatTemplate
     from pytest_cachesafe.prefix.accept import Accept
     from pytest_cachesafe.prefix.compare import compare
-    from pytest_cachesafe.prefix.recording import Recording
-    from pytest_cachesafe.prefix.stability import (
+    from pytest_cachesafe.recording import Recording
+    from pytest_cachesafe.stability import (
         assert_prefix_stable,
         assert_prefix_stable_async,
         check_prefix_stable,
     )
     from pytest_cachesafe.prefix.toggles import Toggle
-    from pytest_cachesafe.prompt import Prompt, UsageError
+    from pytest_cachesafe.prompt import Prompt
 
 __all__ = [
     "Accept",
@@ -26,7 +26,6 @@ __all__ = [
     "Prompt",
     "Recording",
     "Toggle",
-    "UsageError",
     "__version__",
     "assert_prefix_stable",
     "assert_prefix_stable_async",
@@ -40,12 +39,11 @@ _HOMES = {
     "Accept": "pytest_cachesafe.prefix.accept",
     "ChatTemplate": "pytest_cachesafe.frontends.template",
     "Prompt": "pytest_cachesafe.prompt",
-    "Recording": "pytest_cachesafe.prefix.recording",
+    "Recording": "pytest_cachesafe.recording",
     "Toggle": "pytest_cachesafe.prefix.toggles",
-    "UsageError": "pytest_cachesafe.prompt",
-    "assert_prefix_stable": "pytest_cachesafe.prefix.stability",
-    "assert_prefix_stable_async": "pytest_cachesafe.prefix.stability",
-    "check_prefix_stable": "pytest_cachesafe.prefix.stability",
+    "assert_prefix_stable": "pytest_cachesafe.stability",
+    "assert_prefix_stable_async": "pytest_cachesafe.stability",
+    "check_prefix_stable": "pytest_cachesafe.stability",
     "compare": "pytest_cachesafe.prefix.compare",
 }
 

@@ -6,13 +6,14 @@ Standard library only: `plugin` reads the table while pytest registers options.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["OPTIONS", "Effective", "Option", "Settings", "closest", "effective", "unknown_ini_keys"]
+__all__ = ["OPTIONS", "Effective", "Option", "Settings", "closest", "effective", "given", "unknown_ini_keys"]
 
 Origin = Literal["marker", "flag", "ini", "default"]
-VERDICTS = ("tail", "history", "raises", "not_rendered")
+# What can fail an assertion; "date" makes day-level dates fail, which are notes otherwise.
+VERDICTS = ("tail", "history", "raises", "not_rendered", "date")
 
 
 class Option(NamedTuple):
@@ -26,7 +27,9 @@ class Option(NamedTuple):
     marker: bool = True
     # A flag without a value (store_true).
     switch: bool = False
-    choices: tuple[str, ...] = ()
+    # pytest's type of the ini twin; a list keeps commas inside its items for `parse`.
+    ini: Literal["string", "args", "int", "bool"] = "string"
+    metavar: str = "VALUE"
 
     @property
     def dest(self) -> str:
@@ -65,10 +68,11 @@ def _text(value: Any) -> str | None:
 
 
 def _words(value: Any) -> tuple[str, ...]:
-    words = value.replace(",", " ").split() if isinstance(value, str) else list(value)
-    for word in words:
+    words: list[str] = []
+    for word in [value] if isinstance(value, str) else list(value):
         if not isinstance(word, str):
             raise ValueError(f"must hold strings, not {type(word).__name__}")
+        words += word.replace(",", " ").split()
     return tuple(words)
 
 
@@ -109,7 +113,7 @@ def _switch(value: Any) -> bool:
 
 
 def _reruns(value: Any) -> tuple[str, ...]:
-    words = _words([value] if isinstance(value, str) else value)
+    words = _words(value)
     for word in words:
         name, _, seed = word.partition("=")
         if name != "hashseed":
@@ -125,22 +129,33 @@ OPTIONS: tuple[Option, ...] = (
         None,
         "Model name, folder, .gguf or .jinja whose chat template renders prompts when a test names none.",
         _text,
+        metavar="NAME",
     ),
     Option(
         "fail_on",
         ("history", "raises", "not_rendered"),
         f"Verdicts that fail a test, comma separated: {', '.join(VERDICTS)}.",
         _verdicts,
+        ini="args",
+        metavar="VERDICTS",
     ),
-    Option("block_size", 16, "Tokens per cache block, for the blocks lost (default 16, vLLM's).", _positive),
+    Option("block_size", 16, "Tokens per cache block (default 16, vLLM's).", _positive, ini="int", metavar="TOKENS"),
     Option(
         "redact",
         "none",
-        "Prompt text in failure messages: none (shown), text (left out), hash (length and checksum).",
+        "Prompt text in failure messages: none (all shown), text (left out), hash (length and checksum instead).",
         _redact,
-        choices=("none", "text", "hash"),
+        metavar="MODE",
     ),
-    Option("update", False, "Rewrite the stored prefix snapshots that changed.", _switch, marker=False, switch=True),
+    Option(
+        "update",
+        False,
+        "Rewrite stored prefix snapshots that changed.",
+        _switch,
+        marker=False,
+        switch=True,
+        ini="bool",
+    ),
     Option(
         "allow_download",
         False,
@@ -148,11 +163,18 @@ OPTIONS: tuple[Option, ...] = (
         _switch,
         marker=False,
         switch=True,
+        ini="bool",
     ),
     Option("rerun", (), "Settings under which the test runs once more in a child process.", _reruns, flag=False),
-    Option("rerun_timeout", 120, "Seconds the child of a re-run may take (default 120).", _positive),
+    Option(
+        "rerun_timeout",
+        120,
+        "Seconds that the child of a re-run may take (default 120).",
+        _positive,
+        ini="int",
+        metavar="SECONDS",
+    ),
 )
-_BY_NAME = {option.name: option for option in OPTIONS}
 
 
 def effective(config: Any, markers: Sequence[tuple[tuple[Any, ...], Mapping[str, Any]]] = ()) -> Settings:
@@ -176,27 +198,53 @@ def effective(config: Any, markers: Sequence[tuple[tuple[Any, ...], Mapping[str,
                 raise UsageError(f"@pytest.mark.cachesafe: unknown keyword {key!r}{closest(key, allowed)}")
     found: dict[str, Effective] = {}
     for option in OPTIONS:
-        given, origin = _given(config, option, [keywords for _, keywords in markers])
+        found[option.name] = Effective(option.default, "default")
         try:
-            found[option.name] = Effective(option.parse(given), origin)
-        except (TypeError, ValueError) as error:
-            where = {"marker": f"@pytest.mark.cachesafe({option.name}=…)", "flag": option.spelling, "ini": option.dest}
-            raise UsageError(f"{where.get(origin, option.name)}: {error}") from None
+            for where, origin, value in _sources(config, option, [keywords for _, keywords in markers]):
+                if value is not None:
+                    found[option.name] = Effective(_parsed(option, where, value), origin)
+                    break
+        except ValueError as error:
+            raise UsageError(str(error)) from None
     return found
 
 
-def _given(config: Any, option: Option, keywords: Sequence[Mapping[str, Any]]) -> tuple[Any, Origin]:
-    for level in keywords if option.marker else ():
-        if option.name in level:
-            return level[option.name], "marker"
+def _parsed(option: Option, where: str, value: Any) -> Any:
+    try:
+        return option.parse(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+def given(config: Any) -> list[str]:
+    """Names of the options that a flag or an ini file sets."""
+    found = []
+    for option in OPTIONS:
+        # An ini value that pytest cannot read counts as given: `effective` tells what is wrong with it.
+        try:
+            if any(value is not None for _, _, value in _sources(config, option, ())):
+                found.append(option.name)
+        except ValueError:
+            found.append(option.name)
+    return found
+
+
+def _sources(config: Any, option: Option, levels: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Origin, Any]]:
+    """Where a value may come from, best first, with None for "not set here"."""
+    for keywords in levels if option.marker else ():
+        yield f"@pytest.mark.cachesafe({option.name}=…)", "marker", keywords.get(option.name)
     if option.flag:
-        value = config.getoption(option.dest, None)
-        if value is not None:
-            return value, "flag"
-        value = config.getini(option.dest)
-        if value not in (None, ""):
-            return value, "ini"
-    return option.default, "default"
+        yield option.spelling, "flag", config.getoption(option.dest, None)
+        yield option.dest, "ini", _ini(config, option)
+
+
+def _ini(config: Any, option: Option) -> Any:
+    try:
+        return config.getini(option.dest)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"ini option {error}" if option.dest in str(error) else f"ini option {option.dest}: {error}"
+        ) from None
 
 
 def unknown_ini_keys(keys: Iterable[str]) -> list[str]:

@@ -7,7 +7,7 @@ process runs one test at a time (a pytest inside a test pushes on top). Standard
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -117,10 +117,10 @@ class NodeState:
         suffix = "" if self.records == 1 else f"_{self.records}"
         values = report.as_dict()
         for key in self.PROPERTIES:
-            value = values.get(key, getattr(report, key, None))
+            value = values.get(key)
             if isinstance(value, (str, int, float, bool)):
                 self.property(f"cachesafe_{key}{suffix}", value)
-        for note in self._notes(values, report):
+        for note in self._notes(values):
             self.note(note)
 
     def property(self, name: str, value: Scalar) -> None:
@@ -132,10 +132,13 @@ class NodeState:
         self.property("cachesafe_note", " ".join(text.split()))
 
     @staticmethod
-    def _notes(values: Mapping[str, Any], report: object) -> Iterator[str]:
-        notes: Sequence[Any] = getattr(report, "notes", None) or values.get("notes") or ()
-        for note in notes:
-            yield note if isinstance(note, str) else str(getattr(note, "message", note))
+    def _notes(values: Mapping[str, Any]) -> Iterator[str]:
+        yield from values.get("warnings") or ()
+        yield from values.get("notes") or ()
+        for entry in values.get("accepted") or ():
+            if not entry.get("used", True):
+                words = ", ".join(f"{key}={value}" for key, value in entry.get("accept", {}).items())
+                yield f"acceptance no longer happens, remove it: {words}"
 
 
 def push(state: NodeState) -> None:

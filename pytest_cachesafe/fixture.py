@@ -1,0 +1,166 @@
+"""What stands behind the `cachesafe` fixture; imported when a test first asks for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from pytest_cachesafe.perturb.node import NodeState, current_node
+from pytest_cachesafe.prompt import Prompt, Segment, UsageError
+
+if TYPE_CHECKING:
+    import os
+
+    import pytest
+
+    from pytest_cachesafe.frontends.template import ChatTemplate
+    from pytest_cachesafe.options import Settings
+    from pytest_cachesafe.prefix.recording import Recording
+
+__all__ = ["Cachesafe", "SnapshotChanged"]
+
+DEFAULT_MODEL = "HuggingFaceTB/SmolLM2-135M-Instruct"
+
+
+class SnapshotChanged(AssertionError):
+    """A stored prompt is not what it was; `str()` says where and why."""
+
+
+class Cachesafe:
+    """The `cachesafe` fixture: templates, recordings and snapshots of one test."""
+
+    def __init__(self, request: pytest.FixtureRequest, templates: dict[str, Any]) -> None:
+        self._config = request.config
+        self._nodeid: str = request.node.nodeid
+        self._templates = templates
+        self._names: set[str] = set()
+
+    @property
+    def _node(self) -> NodeState:
+        state = current_node()
+        if state is None:
+            raise UsageError("the cachesafe fixture was used outside of its test")
+        return state
+
+    @property
+    def settings(self) -> Settings:
+        """Options in force for this test, each with where it was set: `settings["model"].value`, `.origin`."""
+        return self._node.settings
+
+    def template(self, name: str | os.PathLike[str] | None = None) -> ChatTemplate:
+        """A chat template, loaded once per session.
+
+        Args:
+            name: model name, folder, `.gguf` or `.jinja`. Default: option `model`, else SmolLM2-135M-Instruct.
+
+        Raises:
+            UsageError: not found, or an extra is missing; names what to install.
+        """
+        from pytest_cachesafe.frontends.template import ChatTemplate
+
+        key = str(name or self.settings["model"].value or DEFAULT_MODEL)
+        if key not in self._templates:
+            build = ChatTemplate.from_file if key.endswith(".jinja") else ChatTemplate.from_pretrained
+            self._templates[key] = build(key)
+        found: ChatTemplate = self._templates[key]
+        return found
+
+    @contextmanager
+    def record(self, template: Any = None, key: str | None = None) -> Iterator[Recording]:
+        """Collect requests as they are sent: `rec.request(messages, tools=…)`, `rec.response(…)`.
+
+        Args:
+            template: what `rec.assert_stable()` renders with; None: as in `assert_prefix_stable`.
+            key: conversation key of the requests; requests with different keys are never compared.
+        """
+        from pytest_cachesafe.prefix.recording import Recording
+
+        yield Recording(template=template, key=key)
+
+    def snapshot(self, prompt: Prompt | str, name: str = "prefix") -> None:
+        """Assert that a prompt is what it was when the test first ran here: "our system and tools prefix is the same".
+
+        Stored in pytest's cache folder under the test's node id and `name`. The first run stores and says so in the
+        summary; `--cachesafe-update` rewrites what changed. With `--cachesafe-redact` other than none the text is not
+        stored: a change is then seen but not located.
+
+        Raises:
+            SnapshotChanged: the prompt differs.
+            UsageError: pytest runs without its cache, or the name was used before in this test.
+        """
+        from pytest_cachesafe.perturb.rerun import in_rerun
+
+        if not isinstance(prompt, (Prompt, str)):
+            raise UsageError(f"snapshot() takes a Prompt or a text, not {type(prompt).__name__}: render the chat first")
+        new = Prompt(prompt, front_end="text as given") if isinstance(prompt, str) else prompt
+        if not new.text and not new.token_ids:
+            raise UsageError(f"snapshot {name!r}: the prompt is empty")
+        if name in self._names:
+            raise UsageError(f"snapshot {name!r} was taken before in this test: give each its own name=")
+        self._names.add(name)
+        if in_rerun() is not None:
+            return
+        cache = getattr(self._config, "cache", None)
+        if cache is None:
+            raise UsageError("snapshot() keeps prompts in pytest's cache: run without -p no:cacheprovider")
+        from pytest_cachesafe.findings import fingerprint
+
+        # A node id may hold characters that file names must not.
+        key = f"cachesafe/snapshots/{fingerprint(self._nodeid, name)}"
+        entry = self._entry(new, name)
+        old = cache.get(key, None)
+        if not isinstance(old, Mapping) or "prefix_hash" not in old:
+            cache.set(key, entry | self._content(new))
+            self._node.note(f"snapshot {name!r} stored ({_size(entry)}); nothing to compare with yet")
+        elif old["prefix_hash"] != entry["prefix_hash"]:
+            if not self.settings["update"].value:
+                raise SnapshotChanged(self._difference(old, new, entry, name))
+            cache.set(key, entry | self._content(new))
+            self._node.note(f"snapshot {name!r} rewritten ({_size(old)} before, {_size(entry)} now)")
+
+    def _entry(self, prompt: Prompt, name: str) -> dict[str, Any]:
+        return {
+            "schema": 1,
+            "test": self._nodeid,
+            "name": name,
+            "front_end": prompt.front_end,
+            "prefix_hash": prompt.prefix_hash,
+            "tokens": list(prompt.count()),
+            "exact": prompt.exact,
+        }
+
+    def _content(self, prompt: Prompt) -> dict[str, Any]:
+        """What names the place of a later change. Segments cost a second rendering: only when something is stored."""
+        if self.settings["redact"].value != "none":
+            return {}
+        return {"text": prompt.text, "segments": [list(segment) for segment in prompt.segments]}
+
+    def _difference(self, old: Mapping[str, Any], new: Prompt, entry: Mapping[str, Any], name: str) -> str:
+        hint = "  if this is meant: pytest --cachesafe-update"
+        head = f"snapshot {name!r} changed"
+        if old["front_end"] != new.front_end:
+            return f"{head}: made with {old['front_end']!r} before, with {new.front_end!r} now\n{hint}"
+        text = old.get("text")
+        if text is None or text == new.text:
+            kept = "the token ids differ, the text does not" if text is not None else "its text was not kept"
+            return f"{head}: {_size(old)} before, {_size(entry)} now ({kept})\n{hint}"
+        from pytest_cachesafe.prefix.compare import compare
+        from pytest_cachesafe.report.compare import comparison_text
+
+        before = Prompt(
+            text,
+            front_end=new.front_end,
+            # The stored text goes through the tokenizer of today: what differs is the text, not the ids of old.
+            encode=new._encode,
+            segments=[Segment(*fields) for fields in old.get("segments", ())] or None,
+            estimate=new._estimate,
+        )
+        found = compare(before, new, block_size=self.settings["block_size"].value)
+        body = comparison_text(found, redact=self.settings["redact"].value)
+        return f"{head}: {body.rstrip()}\n{hint}"
+
+
+def _size(entry: Mapping[str, Any]) -> str:
+    low, best, high = entry["tokens"]
+    return f"{best:,} tokens" if entry["exact"] else f"about {best:,} tokens ({low:,} to {high:,})"

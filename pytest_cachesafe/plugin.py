@@ -1,0 +1,221 @@
+"""pytest hooks, options and fixtures. pytest, the standard library and two small modules of ours: nothing else loads
+until a test uses the package. Which value of an option wins is said in `options`.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Generator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_cachesafe import options
+from pytest_cachesafe.perturb import node
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.fixture import Cachesafe
+    from pytest_cachesafe.frontends.template import ChatTemplate
+
+_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
+_DOWNLOAD_VARIABLE = "CACHESAFE_ALLOW_DOWNLOAD"
+_MARKER = (
+    "cachesafe({}): options of pytest-cachesafe for one test, class or module, the closest level first; "
+    'rerun=["hashseed=0", "hashseed=1"] runs the test again in child processes and compares the prompts'
+)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Every flag with its ini twin."""
+    group = parser.getgroup("cachesafe", "prompt cache safety")
+    for option in options.OPTIONS:
+        if not option.flag:
+            continue
+        action: dict[str, Any] = {"action": "store_true"} if option.switch else {"metavar": option.metavar}
+        group.addoption(option.spelling, dest=option.dest, default=None, help=option.help, **action)
+        # No default here: None tells "not set" from a value that equals the default.
+        parser.addini(option.dest, f"{option.help} (flag: {option.spelling})", type=option.ini, default=None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Refuse options that mean nothing, before any test runs."""
+    config.addinivalue_line("markers", _MARKER.format(", ".join(o.name for o in options.OPTIONS if o.marker)))
+    # pytest 9 deprecates the public name and gives no other way to see the keys that no plugin registered.
+    keys: Any = config._inicfg if hasattr(config, "_inicfg") else config.inicfg
+    wrong = options.unknown_ini_keys(keys)
+    if wrong:
+        raise pytest.UsageError(wrong[0])
+    if options.given(config):
+        from pytest_cachesafe.prompt import UsageError
+
+        try:
+            settings = options.effective(config)
+        except UsageError as error:
+            raise pytest.UsageError(str(error)) from None
+        if settings["allow_download"].value:
+            before = os.environ.get(_DOWNLOAD_VARIABLE)
+            os.environ[_DOWNLOAD_VARIABLE] = "1"
+            config.add_cleanup(lambda: _restore(before))
+    # Taken out of the environment so that a pytest started by the test itself is not mistaken for the child.
+    file, target = os.environ.pop(node.FILE_VARIABLE, None), os.environ.pop(node.NODE_VARIABLE, None)
+    if file and target:
+        node.set_rerun_target((file, target))
+        config.pluginmanager.register(_Child(target), "cachesafe-rerun")
+
+
+def _restore(value: str | None) -> None:
+    if value is None:
+        os.environ.pop(_DOWNLOAD_VARIABLE, None)
+    else:
+        os.environ[_DOWNLOAD_VARIABLE] = value
+
+
+class _Child:
+    """Hooks of a child process that runs one test once more."""
+
+    def __init__(self, nodeid: str) -> None:
+        self.nodeid = nodeid
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Files named in an argument file, or by an option we do not know, would bring other tests along."""
+        items[:] = [item for item in items if item.nodeid == self.nodeid]
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """One line, only if something was set."""
+    names = options.given(config)
+    if not names:
+        return None
+    settings = options.effective(config)
+    return "cachesafe: " + ", ".join(f"{n}={settings[n].value} ({settings[n].origin})" for n in names)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """The test is known to the assertions from set-up to tear-down."""
+    node.push(node.NodeState(item))
+    try:
+        return (yield)
+    finally:
+        node.pop()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A mistake in the marker fails its own test, before any fixture runs."""
+    state = node.current_node()
+    if state is not None:
+        state.begin_attempt()
+        if item.get_closest_marker("cachesafe") is not None:
+            state.settings  # noqa: B018  (reading it checks it)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, None, None]:
+    """A marker that asks for re-runs of a test which compares nothing would pass for no reason."""
+    yield
+    state = node.current_node()
+    if state is None or state.assert_calls or item.get_closest_marker("cachesafe") is None:
+        return
+    if state.reruns and node.rerun_target() is None:
+        from pytest_cachesafe.prompt import UsageError
+
+        raise UsageError(
+            "@pytest.mark.cachesafe(rerun=…) compared nothing: the test made no assertion of this package; call "
+            "assert_prefix_stable(…) or the recording's assert_stable()"
+        )
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Our failures: no frames of ours, the text at the verbosity asked for, a first line that stands alone."""
+    excinfo = call.excinfo
+    kind = None if excinfo is None else _kind(excinfo.value)
+    if excinfo is not None and kind == "failure":
+        _forget_our_frames(excinfo.tb)
+        found = getattr(excinfo.value, "report", None)
+        state = node.current_node()
+        if found is not None and state is not None:
+            redact = state.settings["redact"].value
+            excinfo.value.args = (found.text(item.config.get_verbosity(), redact), *excinfo.value.args[1:])
+    report = yield
+    if excinfo is not None and kind is not None and report.outcome == "failed":
+        if kind == "usage":
+            report.longrepr = excinfo.getrepr(style="value")
+        _plain_message(report.longrepr, excinfo)
+    return report
+
+
+def _kind(error: BaseException) -> str | None:
+    """`failure` for a failed assertion of ours, `usage` for a mistake of the user's, None for anything else."""
+    vocabulary = sys.modules.get("pytest_cachesafe.prompt")
+    if vocabulary is None:
+        return None
+    if isinstance(error, vocabulary.UsageError):
+        return "usage"
+    ours = any(base.__module__.startswith("pytest_cachesafe.") for base in type(error).__mro__)
+    return "failure" if ours and isinstance(error, AssertionError) else None
+
+
+def _forget_our_frames(traceback: TracebackType | None) -> None:
+    """Cut what lies behind the last frame that is not ours: the user's line comes last."""
+    last = None
+    while traceback is not None:
+        if not traceback.tb_frame.f_code.co_filename.startswith(_HERE):
+            last = traceback
+        traceback = traceback.tb_next
+    if last is not None:
+        last.tb_next = None
+
+
+def _plain_message(longrepr: Any, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+    """Take the class's dotted name off: the short summary has room for one line and shows the message alone."""
+    crash = getattr(longrepr, "reprcrash", None)
+    if crash is not None:
+        crash.message = str(excinfo.value)
+    prefix = f"{excinfo.type.__module__}.{excinfo.type.__qualname__}: "
+    for entry in getattr(getattr(longrepr, "reprtraceback", None), "reprentries", ()):
+        if hasattr(entry, "lines"):
+            entry.lines = [line.replace(prefix, "", 1) for line in entry.lines]
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """What passed tests had to say; nothing if they had nothing to say."""
+    notes: dict[str, list[str]] = {}
+    for reports in terminalreporter.stats.values():
+        for report in reports:
+            if getattr(report, "when", None) == "teardown":
+                for name, value in report.user_properties:
+                    if name == "cachesafe_note":
+                        notes.setdefault(str(value), []).append(report.nodeid)
+    if not notes:
+        return
+    terminalreporter.section("cachesafe notes")
+    for text, tests in notes.items():
+        more = f" (and {len(tests) - 1} more)" if len(tests) > 1 else ""
+        terminalreporter.line(f"{tests[0]}{more}: {text}")
+
+
+@pytest.fixture(scope="session")
+def _cachesafe_templates() -> dict[str, Any]:
+    """Templates by name: a tokenizer takes a fraction of a second to load."""
+    return {}
+
+
+@pytest.fixture
+def cachesafe(request: pytest.FixtureRequest, _cachesafe_templates: dict[str, Any]) -> Cachesafe:
+    """Templates, recordings and snapshots for prompt-cache tests, with the options in force."""
+    from pytest_cachesafe.fixture import Cachesafe
+
+    return Cachesafe(request, _cachesafe_templates)
+
+
+@pytest.fixture
+def chat_template(cachesafe: Cachesafe) -> ChatTemplate:
+    """The chat template of the default model: `cachesafe.template()`."""
+    return cachesafe.template()
