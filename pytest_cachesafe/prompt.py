@@ -47,7 +47,7 @@ class Segment(NamedTuple):
     part: Part
     # "data": copied from the request (the application or its framework wrote it); "template": the front end put it in.
     writer: Literal["data", "template"]
-    # JSON path of the datum in the request ("messages[2].content", "tools[0]", "system[1].text"), None for template text.
+    # JSON path of the datum in the request ("messages[2].content", "tools[0]"), None for template text.
     path: str | None = None
     # Index in `Chat.messages` of the message this belongs to or frames; None outside messages.
     message_index: int | None = None

@@ -69,7 +69,11 @@ class Accept:
 
     def describe(self) -> str:
         """One line: what is accepted and why."""
-        given = [f"{f.name}={getattr(self, f.name)}" for f in fields(self) if f.name != "reason" and getattr(self, f.name) is not None]
+        given = [
+            f"{f.name}={getattr(self, f.name)}"
+            for f in fields(self)
+            if f.name != "reason" and getattr(self, f.name) is not None
+        ]
         return ", ".join(given) + (f" ({self.reason})" if self.reason else "")
 
     def option(self) -> str:
@@ -159,7 +163,9 @@ class Acceptances:
                 continue
             out.append(
                 {
-                    "accept": {f.name: getattr(item, f.name) for f in fields(item) if getattr(item, f.name) not in (None, "")},
+                    "accept": {
+                        f.name: getattr(item, f.name) for f in fields(item) if getattr(item, f.name) not in (None, "")
+                    },
                     "count": len(took),
                     "max_lost_tokens": max((d.lost_tokens[1] for d in took), default=0),
                     "used": bool(took),

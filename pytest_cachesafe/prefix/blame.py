@@ -201,4 +201,3 @@ def _text_cause(
         return None, None
     grain = (one.granularity if one else None) or (other.granularity if other else None)
     return cause, grain
-

@@ -33,9 +33,7 @@ def system_cause(a: Any, b: Any) -> tuple[str, str | None]:
     return _leaf_cause(first_difference(_flat(a), _flat(b)), "system_changed")
 
 
-def message_cause(
-    a: Sequence[Any], b: Sequence[Any], index: int, *, system: bool
-) -> tuple[str, Origin, str | None]:
+def message_cause(a: Sequence[Any], b: Sequence[Any], index: int, *, system: bool) -> tuple[str, Origin, str | None]:
     """Cause of a difference at message `index` of two message lists."""
     one = a[index] if index < len(a) else None
     other = b[index] if index < len(b) else None

@@ -35,7 +35,7 @@ CAUSES: dict[str, str] = {
 
 ADVICE: dict[str, str] = {
     "timestamp": "put the time into the newest user message, pin it per session, or offer a tool that returns it",
-    "date": "day resolution costs one rewrite a day; put it into the newest user message or pin it per session to save that",
+    "date": "costs one rewrite a day; put it into the newest user message, or pin it per session",
     "id": "keep ids out of the prompt, or derive them from the conversation so that replays agree",
     "number": "keep counters and random numbers out of the prefix; put them into the newest user message",
     "path": "pass paths relative to a fixed root, or name them in the newest user message",
@@ -43,7 +43,7 @@ ADVICE: dict[str, str] = {
     "order": "sort the items before they go into the prompt",
     "whitespace": "send the text exactly as it was sent before (no trimming, no re-indenting on replay)",
     "unicode_form": "normalise the text once, before it is first sent",
-    "reasoning_dropped": "template design in most cases: accept it with a bound, or keep the reasoning where the template allows it",
+    "reasoning_dropped": "mostly template design: accept it with a bound, or keep the reasoning where the template allows",
     "tool_arguments_reserialised": "keep the argument string that the model produced and replay it as it is",
     "default_system_text": "always send your own system message",
     "edited_history": "leave sent messages as they are; put corrections into the newest message",

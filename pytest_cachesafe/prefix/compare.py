@@ -102,7 +102,9 @@ def _is_label(path: str | None) -> bool:
     return path is not None and path.rsplit(".", 1)[-1] in ("role", "id", "tool_call_id", "type")
 
 
-def diverge(a: Prompt, b: Prompt, at: Split, block_size: int, index_a: int | None = None, index_b: int | None = None) -> Divergence:
+def diverge(
+    a: Prompt, b: Prompt, at: Split, block_size: int, index_a: int | None = None, index_b: int | None = None
+) -> Divergence:
     """Describe the divergence at `at` (or, behind an accepted one, at the two character indexes)."""
     found = blame(a, b, at, index_a, index_b)
     ia = at.char_index if index_a is None else index_a

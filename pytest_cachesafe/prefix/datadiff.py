@@ -78,9 +78,7 @@ def _first_key_difference(
             if found is not None:
                 return found
     key = next(k for k in [*keys_a, *keys_b] if (k in a) != (k in b))
-    return Difference(
-        f"{path}.{key}" if path else str(key), a.get(key), b.get(key), (key in a, key in b)
-    )
+    return Difference(f"{path}.{key}" if path else str(key), a.get(key), b.get(key), (key in a, key in b))
 
 
 def _is_list(value: Any) -> bool:

@@ -15,9 +15,9 @@ Item = Chat | Prompt
 
 
 class Pair(NamedTuple):
-    """Request `index` and the earlier request it must continue; None starts a conversation."""
+    """A request and the earlier request it must continue; None starts a conversation."""
 
-    index: int
+    request: int
     against: int | None
 
 
@@ -102,9 +102,13 @@ def _sequence(
     if kind in ("body", "messages"):
         bad = next((i for i, k in enumerate(kinds) if k not in ("body", "messages", "chat")), None)
         if bad is not None:
-            raise UsageError(f"item {bad} is {_WORDS[kinds[bad]]}, item 0 is {_WORDS[kind]}: a list of requests needs whole requests")
+            raise UsageError(
+                f"item {bad} is {_WORDS[kinds[bad]]}, item 0 is {_WORDS[kind]}: a list of requests needs whole requests"
+            )
     if kind in ("body", "messages", "chat"):
-        return _requests([item if isinstance(item, Chat) else _chat(item, i) for i, item in enumerate(items)], tools, kwargs)
+        return _requests(
+            [item if isinstance(item, Chat) else _chat(item, i) for i, item in enumerate(items)], tools, kwargs
+        )
     return _growing(_chat(items), requests, tools, kwargs)
 
 
@@ -173,9 +177,7 @@ def _settle(chat: Chat, tools: Sequence[Any] | None, kwargs: Mapping[str, Any] |
     return chat
 
 
-def _growing(
-    chat: Chat, requests: Requests, tools: Sequence[Any] | None, kwargs: Mapping[str, Any] | None
-) -> Plan:
+def _growing(chat: Chat, requests: Requests, tools: Sequence[Any] | None, kwargs: Mapping[str, Any] | None) -> Plan:
     from pytest_cachesafe.messages import growing_requests
 
     if chat.raw is not None:
@@ -185,9 +187,7 @@ def _growing(
     return in_order(grown, "chat", chat.notes)
 
 
-def _requests(
-    chats: list[Chat], tools: Sequence[Any] | None, kwargs: Mapping[str, Any] | None
-) -> Plan:
+def _requests(chats: list[Chat], tools: Sequence[Any] | None, kwargs: Mapping[str, Any] | None) -> Plan:
     from pytest_cachesafe.messages import interleaved
 
     for chat in chats:
@@ -198,15 +198,13 @@ def _requests(
     if mixed is not None:
         one, other = (", ".join(map(str, group[:4])) for group in mixed)
         raise UsageError(
-            f"requests {one} and requests {other} look like two chats in one list: give each request a \"key\", "
+            f'requests {one} and requests {other} look like two chats in one list: give each request a "key", '
             "use a Recording (which groups them), or check them apart"
         )
     return in_order(list(chats), "requests")
 
 
-def _recording(
-    recording: Recording, tools: Sequence[Any] | None, kwargs: Mapping[str, Any] | None
-) -> Plan:
+def _recording(recording: Recording, tools: Sequence[Any] | None, kwargs: Mapping[str, Any] | None) -> Plan:
     if not recording.requests:
         raise UsageError("the recording is empty: no request was recorded, nothing to compare")
     for chat in recording.requests:
@@ -235,9 +233,7 @@ def to_prompt(
     item: Item
     if isinstance(value, Chat):
         item = value
-    elif isinstance(value, str):
-        item = _raw(value)
-    elif isinstance(value, Sequence) and value and _kind(value) == "ids":
+    elif isinstance(value, str) or (isinstance(value, Sequence) and value and _kind(value) == "ids"):
         item = _raw(value)
     else:
         item = _chat(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +11,7 @@ from pytest_cachesafe.prefix.accept import Acceptances
 from pytest_cachesafe.prefix.rendered import Missing
 from pytest_cachesafe.prefix.step import Step, Verdict
 from pytest_cachesafe.prefix.toggles import ToggleResult
+from pytest_cachesafe.prefix.wording import missing_sentence, step_sentence
 
 __all__ = ["PrefixFailure", "StabilityReport"]
 
@@ -45,6 +47,8 @@ class StabilityReport:
     generated_text_reused: bool | None = None
     # `cachesafe stable …` line that shows the same, where the chat could be written down.
     reproduce: str | None = None
+    # How the report is laid out for people: (report, verbosity, redact) -> text. Given by the layer above.
+    layout: Callable[[StabilityReport, int, str], str] | None = None
 
     @property
     def judged(self) -> list[Step]:
@@ -91,14 +95,12 @@ class StabilityReport:
 
     def failures(self) -> list[str]:
         """Why the assertion fails, worst first; empty when it passes. One sentence each."""
-        from pytest_cachesafe.report.stability import sentence, sentence_missing
-
         out: list[tuple[tuple[int, int], str]] = []
         for step in self.judged:
             if step.verdict in self.fail_on and not _is_note(step, self.fail_on):
-                out.append(((-_WEIGHT[step.verdict], -step.lost_tokens), sentence(step, self)))
+                out.append(((-_WEIGHT[step.verdict], -step.lost_tokens), step_sentence(step, self.exact)))
         if self.missing and "not_rendered" in self.fail_on:
-            out.append(((-_WEIGHT["not_rendered"], 0), sentence_missing(self)))
+            out.append(((-_WEIGHT["not_rendered"], 0), missing_sentence(self.missing)))
         texts = [text for _, text in sorted(out, key=lambda x: x[0])]
         texts += [t.failed for t in self.toggles if t.failed]
         if self.min_shared is not None:
@@ -149,7 +151,11 @@ class StabilityReport:
             "lost_blocks": self.lost_blocks,
             "generated_text_reused": self.generated_text_reused,
             "cause": None if divergence is None else divergence.cause,
-            "origin": "template" if worst is not None and worst.raised else None if divergence is None else divergence.origin,
+            "origin": "template"
+            if worst is not None and worst.raised
+            else None
+            if divergence is None
+            else divergence.origin,
             "location": None if divergence is None else divergence.as_dict()["location"],
             "steps": [s.as_dict() for s in self.steps],
             "perturbed": [s.as_dict() for s in self.perturbed],
@@ -170,9 +176,9 @@ class StabilityReport:
 
     def text(self, verbosity: int = 0, redact: str = "none") -> str:
         """For people; the first line is complete in itself."""
-        from pytest_cachesafe.report.stability import render
-
-        return render(self, verbosity, redact)
+        if self.layout is not None:
+            return self.layout(self, verbosity, redact)
+        return "\n".join(self.failures() or ["prompt prefix is stable"])
 
     @property
     def first_line(self) -> str:

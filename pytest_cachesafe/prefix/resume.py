@@ -20,7 +20,7 @@ __all__ = ["Behind", "behind"]
 
 
 class Behind(NamedTuple):
-    """Character indexes at which both prompts go on; `skipped` names data passed over that the cause does not explain."""
+    """Where both prompts go on; `skipped` is where passed-over data begins that the cause does not explain."""
 
     index_a: int
     index_b: int
@@ -54,15 +54,16 @@ def _behind_data(a: Prompt, b: Prompt, ia: int, ib: int, divergence: Divergence)
     """At the first datum that both prompts print behind the divergence."""
     rest_a, rest_b = list(_data_from(a, ia)), list(_data_from(b, ib))
     shift = _index_shift(a, b, divergence)
-    places = {}
+    places: dict[str, int] = {}
     for j, segment in enumerate(rest_b):
         places.setdefault(_key(segment, b), j)
     for i, segment in enumerate(rest_a):
         if _explained(segment, divergence):
             continue
-        j = places.get(_key(segment, a, shift))
-        if j is None or _explained(rest_b[j], divergence):
+        found = places.get(_key(segment, a, shift))
+        if found is None or _explained(rest_b[found], divergence):
             continue
+        j = found
         skipped_a = [s for s in rest_a[:i] if not _explained(s, divergence)]
         skipped_b = [s for s in rest_b[:j] if not _explained(s, divergence)]
         other = None
@@ -136,5 +137,3 @@ def _same_datum(path: str | None, other: str | None) -> bool:
 
 def _is_label(path: str | None) -> bool:
     return path is not None and path.rsplit(".", 1)[-1] in ("role", "id", "tool_call_id", "type")
-
-

@@ -76,9 +76,7 @@ class Step:
         return out
 
 
-def judge(
-    a: Prompt, b: Prompt, request: int, against: int, acceptances: Acceptances, block_size: int
-) -> Step:
+def judge(a: Prompt, b: Prompt, request: int, against: int, acceptances: Acceptances, block_size: int) -> Step:
     """Compare the later prompt `b` with `a`, stepping over what is accepted or only worth a note."""
     at = split(a, b)
     step = Step(request, against, "stable", at.tokens[0], at.shared_tokens)

@@ -43,9 +43,9 @@ class Toggle:
             near = difflib.get_close_matches(str(self.expect), _EXPECTS, 1)
             hint = f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(_EXPECTS)}"
             raise UsageError(f"Toggle({self.name!r}, expect={self.expect!r}): unknown expectation{hint}")
-        if self.kind == "setting":
-            if isinstance(self.values, (str, bytes)) or not isinstance(self.values, Sequence) or len(self.values) < 2:
-                raise UsageError(f"Toggle({self.name!r}, …) needs a list of at least two values to try")
+        listed = isinstance(self.values, Sequence) and not isinstance(self.values, (str, bytes))
+        if self.kind == "setting" and not (listed and len(self.values) >= 2):
+            raise UsageError(f"Toggle({self.name!r}, …) needs a list of at least two values to try")
 
     @classmethod
     def order(cls, name: str, expect: Expect | None = None) -> Toggle:
@@ -91,7 +91,11 @@ class ToggleResult:
         if self.raised is not None:
             return f"{self.toggle.label}={self.value!r} makes the template raise: {self.raised}"
         if wanted == "splits":
-            return None if self.observed == "splits" else f"{self.toggle.label} was expected to split the prefix and no longer does ({self.observed})"
+            return (
+                None
+                if self.observed == "splits"
+                else f"{self.toggle.label} was expected to split the prefix and no longer does ({self.observed})"
+            )
         allowed = ("keeps",) if wanted == "keeps" else ("keeps", "tail")
         if self.observed in allowed:
             return None

@@ -1,0 +1,77 @@
+"""A recording with its assertions: requests noted by hand (or caught from SDKs), judged together at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from pytest_cachesafe import prompt
+from pytest_cachesafe.prefix.result import StabilityReport
+from pytest_cachesafe.prompt import Chat, UsageError
+
+__all__ = ["Recording"]
+
+
+class Recording(prompt.Recording):
+    """Requests as sent, in order; conversations that interleave are told apart before anything is compared.
+
+    Args:
+        template: front end for the assertions (see `assert_prefix_stable`); None: the wire front end.
+        key: conversation key for requests that name none.
+    """
+
+    def __init__(self, *, template: Any = None, key: str | None = None) -> None:
+        super().__init__(key=key)
+        self.template = template
+
+    def request(
+        self,
+        messages: Any,
+        *,
+        tools: Sequence[Any] | None = None,
+        settings: Mapping[str, Any] | None = None,
+        model: str | None = None,
+        key: str | None = None,
+        now: datetime | None = None,
+    ) -> None:
+        """Note one request: a message list or a whole wire body, as it is sent.
+
+        Args:
+            messages: message list or body; it is copied, later changes to your list do not reach the recording.
+            tools: tool definitions where `messages` is no body; settings: template keywords.
+            model: model name; key: conversation key; now: the clock that the template sees.
+
+        Raises:
+            UsageError: not a request.
+        """
+        from copy import deepcopy
+
+        from pytest_cachesafe.messages import to_chat
+
+        chat = messages if isinstance(messages, Chat) else to_chat(deepcopy(messages))
+        if tools is not None:
+            if chat.tools is not None and chat.body is not None and "tools" in chat.body:
+                raise UsageError("request(…, tools=…): the body already has tools; give them once")
+            chat.tools = list(tools)
+            if chat.body is not None:
+                chat.body = {**chat.body, "tools": list(tools)}
+        if settings:
+            chat.settings = {**chat.settings, **settings}
+        chat.model = model or chat.model
+        chat.key = key or chat.key
+        chat.now = now or chat.now
+        self.add(chat)
+
+    def assert_stable(self, **options: Any) -> StabilityReport:
+        """`assert_prefix_stable` over everything recorded; takes its options.
+
+        Raises:
+            PrefixFailure: a conversation loses its prefix.
+            UsageError: nothing was recorded, or no request continues another.
+        """
+        __tracebackhide__ = True
+        from pytest_cachesafe.stability import assert_prefix_stable
+
+        options.setdefault("template", self.template)
+        return assert_prefix_stable(self, **options)

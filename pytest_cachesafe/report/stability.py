@@ -1,0 +1,187 @@
+"""A stability report for people: the first line complete, worst divergence first, a line to reproduce it last."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
+
+from pytest_cachesafe.prefix.causes import ADVICE
+from pytest_cachesafe.prefix.wording import missing_sentence, number, place, step_sentence
+from pytest_cachesafe.report.visible import Redact, clip, redact, visible
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.prefix.compare import Divergence
+    from pytest_cachesafe.prefix.result import StabilityReport
+    from pytest_cachesafe.prefix.step import Step
+
+__all__ = ["render"]
+
+_WIDTH = 120
+# Which readings of the world can make a value of this kind.
+_READ_KINDS: dict[str, tuple[str, ...]] = {
+    "timestamp": ("clock",),
+    "date": ("clock",),
+    "id": ("random", "clock"),
+    "number": ("random", "clock"),
+    "path": ("cwd", "environment", "user"),
+    "host": ("host", "environment"),
+}
+_LINES = 40
+
+
+def render(report: StabilityReport, verbosity: int = 0, mode: str = "none") -> str:
+    """The text of a report. `verbosity` 2 and more lifts the caps on lines and width."""
+    lines = list(_lines(report, verbosity, cast("Redact", mode)))
+    first, rest = lines[0], lines[1:]
+    if verbosity < 2:
+        if len(rest) > _LINES:
+            rest = [*rest[: _LINES - 1], f"  … {len(rest) - _LINES + 1} more lines (-vv shows all)", *rest[-1:]]
+        rest = [clip(line, _WIDTH) if not line.startswith("reproduce:") else line for line in rest]
+    return "\n".join([first, *rest])
+
+
+def _lines(report: StabilityReport, verbosity: int, mode: Redact) -> Iterator[str]:
+    failures = report.failures()
+    name = f" [{visible(report.name)}]" if report.name else ""
+    front_end = visible(report.front_end)
+    if failures:
+        yield f"prompt prefix is not stable{name}: {_safe(failures[0], report, mode)} [{front_end}]"
+    else:
+        yield f"{_passed(report)}{name} [{front_end}]"
+    for text in failures[1:]:
+        yield f"  also: {_safe(text, report, mode)}"
+    shown = _shown(report)
+    for step in shown:
+        yield ""
+        yield from _step(step, report, mode)
+    broken = [s for s in report.judged if s.verdict != "stable"]
+    if len(broken) > len(shown) and verbosity < 2:
+        yield f"  {number(len(broken) - len(shown), 'more step')} not shown (-vv)"
+    elif verbosity >= 2:
+        for step in broken:
+            if step not in shown:
+                yield ""
+                yield from _step(step, report, mode)
+    if report.missing and not any(missing_sentence(report.missing) in f for f in failures):
+        yield f"  {_safe(missing_sentence(report.missing), report, mode)}"
+    yield from _statements(report, mode)
+    if report.reproduce:
+        yield f"reproduce: {visible(report.reproduce)}"
+
+
+def _passed(report: StabilityReport) -> str:
+    steps = len([s for s in report.steps if s.reset is None])
+    verdict = report.verdict
+    if verdict == "stable":
+        return f"prompt prefix is stable over {number(report.requests, 'request')} ({number(steps, 'comparison')})"
+    worst = report.worst
+    words = step_sentence(worst, report.exact) if worst is not None else missing_sentence(report.missing)
+    return f"prompt prefix: {verdict}, no failure: {visible(words)}"
+
+
+def _shown(report: StabilityReport) -> list[Step]:
+    """The worst step, and the first one if it is another."""
+    steps = [s for s in (report.worst, report.first) if s is not None and s.divergence is not None]
+    return list({id(s): s for s in steps}.values())
+
+
+def _step(step: Step, report: StabilityReport, mode: Redact) -> Iterator[str]:
+    divergence = step.divergence
+    assert divergence is not None
+    label = "worst" if step is report.worst else "first"
+    where = divergence.location
+    against = "" if step.against is None else f" against request {step.against}"
+    yield f"  {label}: request {step.request}{against}, {step.verdict}, {_severity(divergence)}"
+    yield f"    where:  {visible(place(divergence))}{_position(divergence, report)}"
+    yield f"    cause:  {divergence.cause} ({divergence.origin})"
+    yield f"    before: {_excerpt(divergence.before, mode)}"
+    yield f"    after:  {_excerpt(divergence.after, mode)}"
+    about = "" if report.exact else "about "
+    yield (
+        f"    lost:   {about}{step.lost_tokens} of {number(step.tokens, 'token')}"
+        + (f", {number(step.lost_blocks, 'block')} of {report.block_size}" if report.exact else " (estimated)")
+    )
+    yield f"    fix:    {ADVICE[divergence.cause]}"
+    for read in _reads(report, step):
+        yield f"    read:   {visible(read)}"
+    over = report.acceptances.over_bound(divergence, report.front_end)
+    if over is not None:
+        yield f"    accepted up to {over.max_lost_tokens} tokens only: {visible(over.describe())}"
+    if where.path is None and step.under is None and divergence.origin == "template":
+        bound = f"cause={divergence.cause!r}, max_lost_tokens={step.lost_tokens}"
+        yield f"    accept: Accept({bound}, reason=…) if this is known"
+
+
+def _severity(divergence: Divergence) -> str:
+    return f"{divergence.severity}" + (
+        " (once a day)" if divergence.cause == "date" and str(divergence.severity) == "note" else ""
+    )
+
+
+def _position(divergence: Divergence, report: StabilityReport) -> str:
+    where = divergence.location
+    parts = []
+    if where.token_index is not None:
+        parts.append(f"token {'' if report.exact else 'about '}{where.token_index}")
+    if where.block_index is not None and report.exact:
+        parts.append(f"block {where.block_index}")
+    if where.char_index is not None:
+        parts.append(f"character {where.char_index}")
+    return f" ({', '.join(parts)})" if parts else ""
+
+
+def _excerpt(text: str, mode: Redact) -> str:
+    return redact(text, mode) if mode != "none" else f"'{visible(text)}'"
+
+
+def _reads(report: StabilityReport, step: Step) -> list[str]:
+    """Lines of user code that may have made the value that changed."""
+    divergence = step.divergence
+    kinds = _READ_KINDS.get(divergence.cause if divergence else "", ())
+    if step.under is not None:
+        kinds = (*kinds, step.under.split(":")[0])
+    return [f"{r.filename}:{r.row} in {r.function}: {r.call}" for r in report.reads if r.kind in kinds][:5]
+
+
+def _statements(report: StabilityReport, mode: Redact) -> Iterator[str]:
+    """What else is known, a line each."""
+    if report.generated_text_reused is not None:
+        words = (
+            "is reused by the next request"
+            if report.generated_text_reused
+            else "is not reused: the next request re-renders it"
+        )
+        yield f"  generated text {words}"
+    for toggle in report.toggles:
+        kept = (
+            f"keeps {toggle.kept:.0%} of the prefix"
+            if toggle.idle is None
+            else f"compared nothing ({visible(toggle.idle)})"
+        )
+        yield f"  toggle {visible(toggle.toggle.label)}: {toggle.observed}, {kept} (expected: {toggle.toggle.wanted})"
+    for item in report.acceptances.as_list():
+        used = f"{number(item['count'], 'time')}, at most {number(item['max_lost_tokens'], 'token')}"
+        accept = ", ".join(f"{k}={v}" for k, v in item["accept"].items())
+        yield f"  accepted: {visible(accept)}: {used if item['used'] else 'no longer happens'}"
+    if report.resets:
+        yield f"  resets at requests {', '.join(map(str, report.resets))}"
+    for step in report.steps:
+        for divergence in step.notes:
+            if divergence is not step.divergence:
+                yield f"  note: request {step.request}: {divergence.cause} in {visible(place(divergence))}"
+    for words in (*report.notes, *report.warnings):
+        yield f"  note: {visible(words)}"
+    if not report.exact:
+        yield "  token counts are estimates: this front end has no tokenizer; what differs and where is exact"
+
+
+def _safe(text: str, report: StabilityReport, mode: Redact) -> str:
+    """Sentences carry values of the user (a template's words, the beginning of a dropped message)."""
+    if mode != "none":
+        for missing in report.missing:
+            if missing.what != "tools":
+                text = text.replace(f"({missing.name})", f"({redact(missing.name, mode)})")
+        for step in report.judged:
+            if step.raised:
+                text = text.replace(step.raised, redact(step.raised, mode))
+    return visible(text)
