@@ -2,8 +2,9 @@
 
 Follows what transformers (5.24) does before it renders: objects become dicts, anything that is not JSON becomes a
 placeholder that names its type, keys whose value is None are dropped, and reasoning is found under all its names.
-One difference, made for what engines send: `content` None beside tool calls becomes "" instead of missing. Both print
-the same wherever both render (measured over 786 public templates), and some templates (Qwen3's) fail on a missing one.
+One difference, made for what engines send: `content` None beside tool calls becomes "" instead of missing. Measured over
+786 public templates and three tool chats: "" always renders where a missing one does, 681 of 2,358 renders fail only
+when it is missing (Qwen3's template among them), and in 10 templates the two differ by markup around the empty text.
 """
 
 from __future__ import annotations

@@ -24,8 +24,8 @@ __all__ = ["ChatTemplate"]
 
 # Names the front end itself passes to the template.
 _OWN_NAMES = frozenset({"messages", "tools", "documents", "add_generation_prompt"})
-# Special tokens templates print; without a tokenizer they are empty.
-_SPECIAL_NAMES = ("bos_token", "eos_token", "pad_token", "unk_token", "sep_token", "cls_token", "mask_token")
+# Special tokens templates print without asking whether they exist; without a tokenizer they are empty.
+_SPECIAL_NAMES = ("bos_token", "eos_token", "pad_token", "unk_token")
 _HARMONY_NOTE = "template, not what vLLM sends (it renders gpt-oss through Harmony)"
 
 
@@ -330,7 +330,8 @@ class ChatTemplate:
                 variables = {**self.special_tokens, "messages": messages, "tools": tools, "documents": None}
                 try:
                     return self._run(template, {**variables, "add_generation_prompt": True}, None)
-                except TemplateRaised:
+                except (TemplateRaised, UsageError):
+                    # What is wrong, the render of the real chat will say.
                     return None
 
             self._shapes[key] = probe(attempt)
@@ -387,8 +388,6 @@ def _judge(error: Exception, label: str, messages: Sequence[Any]) -> Exception:
         return UsageError(f"{where}: the template needs more than {error.limit}; see Budget")
     if isinstance(error, (RecursionError, MemoryError)):
         return UsageError(f"{where}: the template recurses without end, or needs more memory than there is")
-    if isinstance(error, jinja2.exceptions.SecurityError):
-        return UsageError(f"{where}: the sandbox forbids what the template does: {_one_line(str(error))}")
     words = str(error.message if isinstance(error, jinja2.TemplateError) else error)
     if not isinstance(error, jinja2.TemplateError):
         words = f"{type(error).__name__}: {words}"
