@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_cachesafe.frontends.template import ChatTemplate
     from pytest_cachesafe.options import Settings
-    from pytest_cachesafe.prefix.recording import Recording
+    from pytest_cachesafe.recording import Recording
 
 __all__ = ["Cachesafe", "SnapshotChanged"]
 
@@ -74,7 +74,7 @@ class Cachesafe:
             template: what `rec.assert_stable()` renders with; None: as in `assert_prefix_stable`.
             key: conversation key of the requests; requests with different keys are never compared.
         """
-        from pytest_cachesafe.prefix.recording import Recording
+        from pytest_cachesafe.recording import Recording
 
         yield Recording(template=template, key=key)
 

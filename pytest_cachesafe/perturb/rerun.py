@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from pytest_cachesafe.perturb.node import FILE_VARIABLE, NODE_VARIABLE, NodeState, current_node, rerun_target
-from pytest_cachesafe.prompt import Prompt, UsageError
+from pytest_cachesafe.prompt import Chat, Prompt, Segment, UsageError
 
 __all__ = ["RerunPrompt", "Sink", "in_rerun", "rerun_prompts"]
 
@@ -29,12 +29,30 @@ _CHILD = "import json, os, sys; sys.path[:] = json.loads(os.environ.pop('CACHESA
 
 
 class RerunPrompt(NamedTuple):
-    """A prompt that the child rendered. `token_ids` only where the ids were given; else equal text means equal ids."""
+    """A prompt that the child rendered: the exact text, who wrote which part of it, and the request it was made from.
+
+    `token_ids` only where the ids were given; else equal text means equal ids. `chat` has values that JSON cannot carry
+    (functions as tools) replaced by their names: it explains a difference, the text decides.
+    """
 
     request: int
     text: str
     token_ids: tuple[int, ...] | None
     front_end: str
+    segments: tuple[Segment, ...]
+    chat: Chat | None
+
+    def prompt(self, like: Prompt | None = None) -> Prompt:
+        """As a prompt. `like` is one of this process, whose tokenizer or estimate counts the tokens."""
+        return Prompt(
+            self.text,
+            front_end=self.front_end,
+            chat=self.chat,
+            encode=None if like is None or self.token_ids is not None else like._encode,
+            token_ids=self.token_ids,
+            segments=self.segments or None,
+            estimate=None if like is None else like._estimate,
+        )
 
 
 class Sink:
@@ -45,19 +63,80 @@ class Sink:
 
     def write(self, call_index: int, prompts: Iterable[Prompt]) -> None:
         """Append the prompts of the test's `call_index`-th assertion, requests in order from 0."""
-        lines = [{"call": call_index}]
+        lines: list[dict[str, Any]] = [{"call": call_index}]
         before = ""
+        lists: dict[str, list[str]] = {}
         for prompt in prompts:
             # A chat that grows repeats its past in every request; only what is new is written.
             keep = len(before) if before and prompt.text.startswith(before) else 0
-            line: dict[str, Any] = {"keep": keep, "text": prompt.text[keep:], "front_end": prompt.front_end}
-            if prompt._given_ids is not None:
-                line["ids"] = list(prompt._given_ids)
-            lines.append(line)
             before = prompt.text
+            lines.append(
+                {
+                    "keep": keep,
+                    "text": prompt.text[keep:],
+                    "front_end": prompt.front_end,
+                    "ids": None if prompt._given_ids is None else list(prompt._given_ids),
+                    "segments": [list(segment) for segment in prompt.segments],
+                    "chat": None if prompt.chat is None else _packed(prompt.chat, lists),
+                }
+            )
         # ASCII escapes carry lone surrogates through any encoding; one write keeps a call's lines together.
         with open(self._path, "a", encoding="ascii") as file:
-            file.write("".join(json.dumps(line) + "\n" for line in lines))
+            file.write("".join(json.dumps(line, default=_name) + "\n" for line in lines))
+
+
+def _name(value: object) -> str:
+    """What stands for a value that JSON has no form for; no addresses, which differ in every process."""
+    return f"<{getattr(value, '__name__', type(value).__qualname__)}>"
+
+
+def _packed(chat: Chat, lists: dict[str, list[str]]) -> dict[str, Any]:
+    """A request as JSON; lists as (items kept from the request before, new items). `lists` holds the last ones."""
+
+    def packed(where: str, value: Any) -> Any:
+        if isinstance(value, tuple):
+            value = list(value)
+        if not isinstance(value, list):
+            return value
+        # As text: equal dicts may differ in the order of their keys, which is what a check is about.
+        now = [json.dumps(item, default=_name) for item in value]
+        old = lists.get(where, [])
+        keep = 0
+        while keep < min(len(now), len(old)) and now[keep] == old[keep]:
+            keep += 1
+        lists[where] = now
+        return {"keep": keep, "new": value[keep:]}
+
+    return {
+        "messages": packed("messages", chat.messages),
+        "tools": packed("tools", chat.tools),
+        "settings": chat.settings,
+        "wire": chat.wire,
+        "model": chat.model,
+        "paths": list(chat.paths),
+        "body": None if chat.body is None else [[k, packed(f"body.{k}", v)] for k, v in chat.body.items()],
+        "raw": None if chat.raw is None else list(chat.raw) if isinstance(chat.raw, tuple) else chat.raw,
+    }
+
+
+def _unpacked(line: dict[str, Any], lists: dict[str, list[Any]]) -> Chat:
+    def unpacked(where: str, value: Any) -> Any:
+        # A mapping of exactly these keys inside a body was written by `packed`; bodies have no such key pair.
+        if isinstance(value, dict) and value.keys() == {"keep", "new"}:
+            value = lists[where] = lists.get(where, [])[: value["keep"]] + value["new"]
+        return value
+
+    body, raw = line["body"], line["raw"]
+    return Chat(
+        unpacked("messages", line["messages"]),
+        unpacked("tools", line["tools"]),
+        line["settings"],
+        wire=line["wire"],
+        model=line["model"],
+        paths=tuple(line["paths"]),
+        body=None if body is None else {key: unpacked(f"body.{key}", value) for key, value in body},
+        raw=tuple(raw) if isinstance(raw, list) else raw,
+    )
 
 
 def in_rerun() -> Sink | None:
@@ -184,18 +263,24 @@ def _options(arguments: Iterable[Any], option: Any) -> list[str]:
 def _read(path: str) -> dict[int, list[RerunPrompt]]:
     calls: dict[int, list[RerunPrompt]] = {}
     prompts: list[RerunPrompt] = []
+    lists: dict[str, list[Any]] = {}
     with open(path, encoding="ascii") as file:
         for text in file:
             line = json.loads(text)
             if "call" in line:
                 # A plugin that repeats tests writes a call again; the last attempt counts.
                 prompts = calls[line["call"]] = []
+                lists = {}
                 continue
             kept = prompts[-1].text[: line["keep"]] if prompts else ""
-            ids = line.get("ids")
             prompts.append(
                 RerunPrompt(
-                    len(prompts), kept + line["text"], None if ids is None else tuple(ids), str(line["front_end"])
+                    len(prompts),
+                    kept + line["text"],
+                    None if line["ids"] is None else tuple(line["ids"]),
+                    line["front_end"],
+                    tuple(Segment(*fields) for fields in line["segments"]),
+                    None if line["chat"] is None else _unpacked(line["chat"], lists),
                 )
             )
     return calls
