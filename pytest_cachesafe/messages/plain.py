@@ -45,7 +45,7 @@ def kind_of(value: Any) -> str:
         (Mapping, "a dict"),
         ((list, tuple), "a list"),
     ):
-        if isinstance(value, types):  # type: ignore[arg-type]
+        if isinstance(value, types):
             return words
     return f"an object of type {type(value).__name__}"
 
