@@ -1,0 +1,169 @@
+"""The command line, thin: parse, call a subcommand, print.
+
+Results go to standard output (or `--output-file`), everything else to standard error, so that JSON stays clean.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import difflib
+import os
+import sys
+from collections.abc import Iterable, Sequence
+from importlib import import_module
+from typing import Any, NoReturn
+
+from pytest_cachesafe.prompt import UsageError
+
+__all__ = ["main"]
+
+_COMMANDS = {
+    "compare": "do two requests share their prefix, and where do they part",
+    "stable": "does every request of a chat continue the one before it",
+    "scan": "values in a prompt that look volatile",
+    "models": "tokenizers and models that can be used, and how to get one",
+}
+_DEFAULTS: dict[str, Any] = {
+    "output_format": "text",
+    "output_file": None,
+    "strict": False,
+    "redact": "none",
+    "quiet": False,
+    "verbose": 0,
+}
+
+
+class _Parser(argparse.ArgumentParser):
+    """Raises instead of exiting, and names the closest option or choice for a misspelt one."""
+
+    def error(self, message: str) -> NoReturn:
+        raise UsageError(f"{message} (see {self.prog} --help)")
+
+    # Private in argparse, but the only place that knows the word and the choices; tests hold it in place.
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            known = [str(c) for c in action.choices]
+            what = action.dest if isinstance(action, argparse._SubParsersAction) else "value"
+            raise argparse.ArgumentError(
+                None if what == "command" else action, f"unknown {what} {value!r}{_closest(str(value), known)}"
+            )
+
+    def spellings(self) -> list[str]:
+        """All option strings."""
+        return [text for action in self._actions for text in action.option_strings]
+
+
+def _closest(word: str, known: Iterable[str]) -> str:
+    names = list(known)
+    near = difflib.get_close_matches(word, names, 1)
+    return f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(names)}"
+
+
+def _parsers() -> tuple[_Parser, dict[str, _Parser]]:
+    # Without defaults: given before the subcommand, an option must not be reset by the subcommand's own default.
+    common = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
+    common.add_argument("--output-format", choices=("text", "json"), help="text (default) or json")
+    common.add_argument("--output-file", metavar="FILE", help="write the result there instead of standard output")
+    common.add_argument("--strict", action="store_true", help="notes count: exit 1 for them as well")
+    common.add_argument("--redact", choices=("none", "text", "hash"), help="show no prompt text: lengths, or checksums")
+    common.add_argument("-q", "--quiet", action="store_true", help="text: the first line only")
+    common.add_argument("-v", "--verbose", action="count", help="text: more (-vv shows all)")
+    main = _Parser(
+        prog="cachesafe",
+        description="Keep LLM prompts cache-safe: compare prompts as engines and providers get them.",
+        epilog="Exit status: 0 fine or notes only, 1 errors or warnings, 2 could not do it.",
+        parents=[common],
+        allow_abbrev=False,
+    )
+    main.add_argument("--version", action="store_true", help="show the version and exit")
+    subparsers = main.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
+    commands = {
+        name: subparsers.add_parser(name, help=words, description=words, parents=[common], allow_abbrev=False)
+        for name, words in _COMMANDS.items()
+    }
+    return main, commands
+
+
+def _parse(argv: Sequence[str]) -> argparse.Namespace:
+    main, commands = _parsers()
+    # Only the subcommand that is asked for is imported.
+    for name in [word for word in argv if word in commands][:1]:
+        import_module(f"pytest_cachesafe.commands.{name}").add(commands[name])
+    args, unknown = main.parse_known_args(argv)
+    if unknown:
+        parser = commands.get(args.command, main)
+        word = next((w for w in unknown if w.startswith("-")), unknown[0])
+        if not word.startswith("-"):
+            parser.error(f"unexpected argument {word!r}")
+        parser.error(f"unknown option {word.split('=')[0]!r}{_closest(word.split('=')[0], parser.spellings())}")
+    for name, value in _DEFAULTS.items():
+        if not hasattr(args, name):
+            setattr(args, name, value)
+    return args
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit status: 0 fine or notes only, 1 errors or warnings, 2 could not do it.
+
+    `argv` is without the program's name; None reads `sys.argv`.
+    """
+    try:
+        return _run(sys.argv[1:] if argv is None else argv)
+    except UsageError as error:
+        from pytest_cachesafe.report.visible import printable, visible
+
+        with contextlib.suppress(BrokenPipeError):
+            print(printable(f"cachesafe: {visible(str(error))}", sys.stderr), file=sys.stderr)  # noqa: T201
+        return 2
+    except SystemExit as stop:
+        # argparse's --help.
+        return stop.code if isinstance(stop.code, int) else 2
+    except KeyboardInterrupt:
+        return 130
+    except Exception:
+        # Ours to mend, so the traceback stays; 1 would read as a finding.
+        import traceback
+
+        traceback.print_exc()
+        print("cachesafe: internal error, please report it with the lines above", file=sys.stderr)  # noqa: T201
+        return 2
+
+
+def _run(argv: Sequence[str]) -> int:
+    args = _parse(argv)
+    if args.version:
+        from pytest_cachesafe import __version__
+
+        _print(f"cachesafe {__version__}\n")
+        return 0
+    if args.command is None:
+        raise UsageError(f"no subcommand given{_closest('', _COMMANDS)}")
+    result = import_module(f"pytest_cachesafe.commands.{args.command}").run(args)
+    if args.output_format == "json":
+        from pytest_cachesafe.report.jsonout import to_json
+
+        text = to_json(result.data)
+    else:
+        text = result.text if result.text.endswith("\n") else result.text + "\n"
+        if args.quiet:
+            text = text.split("\n", 1)[0] + "\n"
+    if args.output_file and args.output_file != "-":
+        from pytest_cachesafe.report.jsonout import write_atomic
+
+        write_atomic(args.output_file, text)
+    else:
+        _print(text)
+    status: int = result.status
+    return status
+
+
+def _print(text: str) -> None:
+    from pytest_cachesafe.report.visible import printable
+
+    try:
+        sys.stdout.write(printable(text, sys.stdout))
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # `cachesafe … | head`: the reader has enough. Python would complain once more when it closes the stream.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
