@@ -93,7 +93,7 @@ class Cachesafe:
 
         if not isinstance(prompt, (Prompt, str)):
             raise UsageError(f"snapshot() takes a Prompt or a text, not {type(prompt).__name__}: render the chat first")
-        new = Prompt(prompt, front_end="text as given") if isinstance(prompt, str) else prompt
+        new = _given(prompt) if isinstance(prompt, str) else prompt
         if not new.text and not new.token_ids:
             raise UsageError(f"snapshot {name!r}: the prompt is empty")
         if name in self._names:
@@ -157,8 +157,12 @@ class Cachesafe:
             estimate=new._estimate,
         )
         found = compare(before, new, block_size=self.settings["block_size"].value)
-        body = comparison_text(found, redact=self.settings["redact"].value)
+        body = comparison_text(found, (text, new.text), redact=self.settings["redact"].value)
         return f"{head}: {body.rstrip()}\n{hint}"
+
+
+def _given(text: str) -> Prompt:
+    return Prompt(text, front_end="text as given", segments=[Segment(0, len(text), "message", "data")])
 
 
 def _size(entry: Mapping[str, Any]) -> str:

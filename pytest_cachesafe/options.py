@@ -52,13 +52,17 @@ class Effective(NamedTuple):
 Settings = Mapping[str, Effective]
 
 
-def closest(word: str, known: Iterable[str]) -> str:
-    """', did you mean …?' for a near miss, else a list of what is allowed; to be appended to a message."""
+def closest(word: str, known: Iterable[str], common: str = "") -> str:
+    """', did you mean …?' for a near miss, else a list of what is allowed; to be appended to a message.
+
+    `common` begins every known word and is left out when they are compared: it would make any two of them alike.
+    """
     from difflib import get_close_matches
 
     names = list(known)
-    near = get_close_matches(word, names, n=1, cutoff=0.6)
-    return f"; did you mean {near[0]!r}? (allowed: {', '.join(names)})" if near else f"; allowed: {', '.join(names)}"
+    allowed = f"allowed: {', '.join(names)}"
+    near = get_close_matches(word.removeprefix(common), [name.removeprefix(common) for name in names], n=1, cutoff=0.6)
+    return f"; did you mean {common + near[0]!r}? ({allowed})" if near else f"; {allowed}"
 
 
 def _text(value: Any) -> str | None:
@@ -239,9 +243,12 @@ def _sources(config: Any, option: Option, levels: Sequence[Mapping[str, Any]]) -
 
 
 def _ini(config: Any, option: Option) -> Any:
+    import pytest
+
     try:
         return config.getini(option.dest)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, pytest.UsageError) as error:
+        # pytest says what is wrong with the value, not always which option it belongs to.
         raise ValueError(
             f"ini option {error}" if option.dest in str(error) else f"ini option {option.dest}: {error}"
         ) from None
@@ -251,4 +258,4 @@ def unknown_ini_keys(keys: Iterable[str]) -> list[str]:
     """Messages for ini keys that look like ours and are none."""
     known = [option.dest for option in OPTIONS if option.flag]
     wrong = [key for key in keys if key.startswith("cachesafe_") and key not in known]
-    return [f"unknown ini option {key!r}{closest(key, known)}" for key in sorted(wrong)]
+    return [f"unknown ini option {key!r}{closest(key, known, 'cachesafe_')}" for key in sorted(wrong)]

@@ -10,6 +10,7 @@ import types
 import uuid
 from datetime import date, datetime, timedelta, timezone
 from datetime import datetime as alias
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -28,7 +29,7 @@ def test_requests_are_61_seconds_apart_and_the_clock_stands_still() -> None:
         with clock.at(index):
             seen.append(datetime.now())
             assert datetime.now() == seen[-1] == alias.now()
-    assert [b - a for a, b in zip(seen[:-1], seen[1:], strict=True)] == [timedelta(seconds=61)] * 2
+    assert [b - a for a, b in pairwise(seen)] == [timedelta(seconds=61)] * 2
 
 
 def test_days_are_a_day_apart_at_the_same_time() -> None:
