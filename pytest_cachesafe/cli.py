@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
+import itertools
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -37,6 +38,15 @@ _DEFAULTS: dict[str, Any] = {
 class _Parser(argparse.ArgumentParser):
     """Raises instead of exiting, and names the closest option or choice for a misspelt one."""
 
+    # The subcommand whose options this parser declares when it is first used: only that module is imported.
+    module: str | None = None
+
+    def parse_known_args(self, *args: Any, **keywords: Any) -> Any:
+        if self.module is not None:
+            import_module(self.module).add(self)
+            self.module = None
+        return super().parse_known_args(*args, **keywords)
+
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (see {self.prog} --help)")
 
@@ -49,9 +59,12 @@ class _Parser(argparse.ArgumentParser):
                 None if what == "command" else action, f"unknown {what} {value!r}{_closest(str(value), known)}"
             )
 
-    def spellings(self) -> list[str]:
-        """All option strings."""
-        return [text for action in self._actions for text in action.option_strings]
+    def known(self, word: str) -> None:
+        """Refuse an option that does not exist."""
+        option = word.split("=")[0]
+        spellings = [text for action in self._actions for text in action.option_strings]
+        if option not in spellings:
+            self.error(f"unknown option {option!r}{_closest(option, spellings)}")
 
 
 def _closest(word: str, known: Iterable[str]) -> str:
@@ -82,21 +95,26 @@ def _parsers() -> tuple[_Parser, dict[str, _Parser]]:
         name: subparsers.add_parser(name, help=words, description=words, parents=[common], allow_abbrev=False)
         for name, words in _COMMANDS.items()
     }
+    for name, command in commands.items():
+        command.module = f"pytest_cachesafe.commands.{name}"
     return main, commands
 
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
     main, commands = _parsers()
-    # Only the subcommand that is asked for is imported.
-    for name in [word for word in argv if word in commands][:1]:
-        import_module(f"pytest_cachesafe.commands.{name}").add(commands[name])
+    for word in itertools.takewhile(lambda w: w not in commands, argv):
+        # argparse would take the value of a misspelt option for the subcommand.
+        if word.startswith("--"):
+            main.known(word)
+    args: argparse.Namespace
     args, unknown = main.parse_known_args(argv)
     if unknown:
         parser = commands.get(args.command, main)
         word = next((w for w in unknown if w.startswith("-")), unknown[0])
         if not word.startswith("-"):
             parser.error(f"unexpected argument {word!r}")
-        parser.error(f"unknown option {word.split('=')[0]!r}{_closest(word.split('=')[0], parser.spellings())}")
+        parser.known(word)
+        parser.error(f"unexpected option {word!r}")
     for name, value in _DEFAULTS.items():
         if not hasattr(args, name):
             setattr(args, name, value)

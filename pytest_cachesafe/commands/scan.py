@@ -82,8 +82,8 @@ def run(args: argparse.Namespace) -> Result:
 
 
 def _prompts(text: str, args: argparse.Namespace) -> Iterator[Prompt]:
-    value = _json_or_none(text, args.prompt)
-    if value is None:
+    given = _json(text, args.prompt)
+    if not given:
         if args.model or args.template or args.wire:
             raise UsageError(
                 f"{args.prompt}: plain text is scanned as it is; --model, --template and --wire need a JSON chat"
@@ -94,7 +94,7 @@ def _prompts(text: str, args: argparse.Namespace) -> Iterator[Prompt]:
         return
     from pytest_cachesafe.messages import is_chat_like
 
-    value = as_requests(value, args.prompt)
+    value = as_requests(given[0], args.prompt)
     several = isinstance(value, list) and not is_chat_like(value) and all(isinstance(x, (dict, list)) for x in value)
     template, tools = front_end_of(args), read_tools(args.tools)
     front_end: Any = None
@@ -106,17 +106,16 @@ def _prompts(text: str, args: argparse.Namespace) -> Iterator[Prompt]:
         yield prompt
 
 
-def _json_or_none(text: str, path: str) -> Any:
-    """The JSON in the file; None where it is a prompt in plain text that merely looks like JSON at its start."""
+def _json(text: str, path: str) -> list[Any]:
+    """The JSON value in the file; empty where it is a prompt in plain text, even one that begins like JSON."""
     if path.endswith((".json", ".jsonl", ".ndjson")):
-        return parse_json(text, path)
+        return [parse_json(text, path)]
     if text.lstrip()[:1] not in ("{", "["):
-        return None
+        return []
     try:
-        value = parse_json(text, path)
+        return [parse_json(text, path)]
     except UsageError:
-        return None
-    return value if isinstance(value, (dict, list)) else None
+        return []
 
 
 def _hits(prompt: Prompt, request: int) -> Iterator[Hit]:
