@@ -307,7 +307,11 @@ class ChatTemplate:
             "documents": plain(documents),
             "add_generation_prompt": chat.add_generation_prompt,
         }
-        return _Request(self._compiled(key), source, variables, notes, chat.now, continued)
+        now = chat.now
+        if now is None and self.reads_clock:
+            # One request, one time: its segments are rendered later.
+            now = datetime.now()
+        return _Request(self._compiled(key), source, self._label, variables, notes, now, continued)
 
     def _text(self, request: _Request) -> str:
         text = self._run(request.template, request.variables, request.now)
@@ -340,7 +344,15 @@ class ChatTemplate:
     def _segments(self, request: _Request, text: str, chat: Chat) -> Sequence[Segment]:
         from .provenance import trace
 
-        return trace(request, text, chat, self.budget)
+        without = None
+        if chat.add_generation_prompt:
+            try:
+                variables = {**request.variables, "add_generation_prompt": False}
+                without = self._run(request.template, variables, request.now)
+            except TemplateRaised:
+                # A template may refuse to render without one; then it has none that could be told apart.
+                pass
+        return trace(request, text, chat, self.budget, without)
 
     def __repr__(self) -> str:
         return f"<ChatTemplate {self._label}, {self.level} level>"
@@ -349,12 +361,13 @@ class ChatTemplate:
 class _Request:
     """One request as the template gets it."""
 
-    __slots__ = ("continued", "notes", "now", "source", "template", "variables")
+    __slots__ = ("continued", "label", "notes", "now", "source", "template", "variables")
 
     def __init__(
         self,
         template: Any,
         source: str,
+        label: str,
         variables: dict[str, Any],
         notes: list[str],
         now: datetime | None,
@@ -362,6 +375,7 @@ class _Request:
     ) -> None:
         self.template = template
         self.source = source
+        self.label = label
         self.variables = variables
         self.notes = notes
         self.now = now

@@ -15,7 +15,7 @@ from typing import Any
 
 from pytest_cachesafe.prompt import Part, Segment, UsageError
 
-__all__ = ["MARKERS", "Trace", "Writer", "compact", "is_marker", "label", "ordered"]
+__all__ = ["FRAME", "MARKERS", "Trace", "Writer", "compact", "is_marker", "label", "ordered"]
 
 _OPEN, _CLOSE, _ESCAPE = "␞", "␟", "␛"
 _ESCAPED = {_OPEN: f"{_ESCAPE}o", _CLOSE: f"{_ESCAPE}c", _ESCAPE: f"{_ESCAPE}e"}
@@ -36,7 +36,13 @@ _ENVELOPES = frozenset(
 # Keys under which a block holds blocks again.
 _NESTED = frozenset(("content", "output", "summary"))
 _TEXT_KINDS = frozenset(("text", "input_text", "output_text"))
-_FIRST = {"type": 0, "id": 1, "name": 2, "description": 3}
+# What names a thing comes before what it says, and that before what only vouches for it (signatures).
+_FIRST = {
+    **{"type": 0, "id": 1, "call_id": 1, "tool_call_id": 1, "tool_use_id": 1, "toolUseId": 1, "name": 2},
+    **{"description": 3, "text": 3, "thinking": 3},
+}
+# How an entry begins in canonical text, label and all.
+FRAME = re.compile(f"{_OPEN}[^\\n]*\\n|{_CLOSE}\\n")
 
 
 def is_marker(block: Any) -> bool:
