@@ -11,21 +11,27 @@ if TYPE_CHECKING:
     from pytest_cachesafe.frontends.template import ChatTemplate
     from pytest_cachesafe.prefix.accept import Accept
     from pytest_cachesafe.prefix.compare import compare
+    from pytest_cachesafe.prefix.result import PrefixFailure, StabilityReport
+    from pytest_cachesafe.prefix.toggles import Toggle
+    from pytest_cachesafe.prompt import Prompt, UsageError
     from pytest_cachesafe.recording import Recording
     from pytest_cachesafe.stability import (
+        CachesafeWarning,
         assert_prefix_stable,
         assert_prefix_stable_async,
         check_prefix_stable,
     )
-    from pytest_cachesafe.prefix.toggles import Toggle
-    from pytest_cachesafe.prompt import Prompt
 
 __all__ = [
     "Accept",
+    "CachesafeWarning",
     "ChatTemplate",
+    "PrefixFailure",
     "Prompt",
     "Recording",
+    "StabilityReport",
     "Toggle",
+    "UsageError",
     "__version__",
     "assert_prefix_stable",
     "assert_prefix_stable_async",
@@ -37,10 +43,14 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Accept": "pytest_cachesafe.prefix.accept",
+    "CachesafeWarning": "pytest_cachesafe.stability",
     "ChatTemplate": "pytest_cachesafe.frontends.template",
+    "PrefixFailure": "pytest_cachesafe.prefix.result",
     "Prompt": "pytest_cachesafe.prompt",
     "Recording": "pytest_cachesafe.recording",
+    "StabilityReport": "pytest_cachesafe.prefix.result",
     "Toggle": "pytest_cachesafe.prefix.toggles",
+    "UsageError": "pytest_cachesafe.prompt",
     "assert_prefix_stable": "pytest_cachesafe.stability",
     "assert_prefix_stable_async": "pytest_cachesafe.stability",
     "check_prefix_stable": "pytest_cachesafe.stability",

@@ -103,6 +103,8 @@ def _application(
     if part == "tools" or (part == "template" and a.is_wire):
         if va.model != vb.model and a.is_wire:
             return "model_changed", "application", None, "template"
+        if part == "template" and not equal(dict(va.settings), dict(vb.settings)):
+            return "setting_changed", "application", None, "template"
         if not equal(va.tools, vb.tools):
             cause, granularity = tools_cause(va.tools, vb.tools)
             return cause, "application", granularity, "tools"

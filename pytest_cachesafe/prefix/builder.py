@@ -91,8 +91,11 @@ def _turns(turns: int | None) -> int:
     return turns
 
 
-def requests_of(world: World, *, tools: Sequence[Any] | None, template_kwargs: Mapping[str, Any] | None) -> Plan:
-    """The requests a world's builder made, in order. Settings of the world become template keywords.
+def requests_of(
+    world: World, *, tools: Sequence[Any] | None, template_kwargs: Mapping[str, Any] | None, keywords: bool
+) -> Plan:
+    """The requests a world's builder made, in order. With `keywords`, settings of the world become template
+    keywords as well (a wire body has no place for them but what the builder makes of them).
 
     Raises:
         UsageError: the builder returned something that is no request, naming the turn.
@@ -109,8 +112,9 @@ def requests_of(world: World, *, tools: Sequence[Any] | None, template_kwargs: M
         except UsageError as error:
             raise UsageError(f"build(turn) at turn {index}: {error}") from None
         for item in made:
-            if isinstance(item, Chat):
+            if isinstance(item, Chat) and keywords:
                 item.settings = {**item.settings, **world.settings}
+            if isinstance(item, Chat):
                 notes += item.notes
         items += made
     return in_order(items, "requests", list(dict.fromkeys(notes)))

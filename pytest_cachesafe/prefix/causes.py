@@ -43,7 +43,7 @@ ADVICE: dict[str, str] = {
     "order": "sort the items before they go into the prompt",
     "whitespace": "send the text exactly as it was sent before (no trimming, no re-indenting on replay)",
     "unicode_form": "normalise the text once, before it is first sent",
-    "reasoning_dropped": "mostly template design: accept it with a bound, or keep the reasoning where the template allows",
+    "reasoning_dropped": "mostly template design: accept it with a bound, or keep the reasoning if it can be kept",
     "tool_arguments_reserialised": "keep the argument string that the model produced and replay it as it is",
     "default_system_text": "always send your own system message",
     "edited_history": "leave sent messages as they are; put corrections into the newest message",

@@ -14,6 +14,7 @@ __all__ = ["Comparison", "Divergence", "Scope", "compare", "data_end", "diverge"
 
 Scope = Literal["none", "tail", "history"]
 _EXCERPT = 80
+_LEAD = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +26,9 @@ class Divergence:
     origin: Origin
     severity: Severity
     scope: Scope
-    # What stood there and what stands there now, up to 80 characters each, unescaped.
+    # The shared text in front of it (up to 32 characters), what stood there and what stands there now (up to 80 each,
+    # not past the block they stand in), unescaped.
+    lead: str
     before: str
     after: str
     # Tokens of the earlier prompt from the divergence on; (low, best, high), equal where ids are exact.
@@ -53,6 +56,7 @@ class Divergence:
             "severity": str(self.severity),
             "scope": self.scope,
             "lost_tokens": self.lost_tokens[1],
+            "lead": self.lead,
             "before": self.before,
             "after": self.after,
         }
@@ -137,10 +141,19 @@ def _estimated_loss(a: Prompt, index: int) -> tuple[int, int, int]:
     return a.count(a.text[index:])
 
 
-def _excerpts(a: Prompt, b: Prompt, ia: int | None, ib: int | None) -> tuple[str, str]:
+def _excerpts(a: Prompt, b: Prompt, ia: int | None, ib: int | None) -> tuple[str, str, str]:
     if ia is None or ib is None or not (a.text or b.text):
-        return "", ""
-    return a.text[ia : ia + _EXCERPT], b.text[ib : ib + _EXCERPT]
+        return "", "", ""
+    sa = a.segment_at(ia)
+    # Canonical bytes frame each block in signs of their own; a lead from the block before would only confuse.
+    start = max(ia - _LEAD, sa.start if sa is not None and a.is_wire else 0, 0)
+    return a.text[start:ia], _from(a, ia), _from(b, ib)
+
+
+def _from(prompt: Prompt, at: int) -> str:
+    segment = prompt.segment_at(at)
+    end = segment.end if segment is not None and prompt.is_wire and segment.end > at else len(prompt.text)
+    return prompt.text[at : min(at + _EXCERPT, end)]
 
 
 def compare(a: Any, b: Any, *, template: Any = None, tools: Any = None, block_size: int = 16) -> Comparison:

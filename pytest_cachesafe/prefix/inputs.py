@@ -244,10 +244,13 @@ def render(item: Item, front_end: FrontEnd) -> Prompt:
     """One request through the front end; prompts pass."""
     if isinstance(item, Prompt):
         return item
+    encoder = getattr(front_end, "encoder", None)
     if item.raw is not None and not isinstance(item.raw, str):
+        if encoder is not None:
+            return front_end.prompt(item)
         return Prompt("", token_ids=item.raw, front_end="token ids as given", chat=item)
     if item.raw is not None:
-        encode: Callable[[str], Sequence[int]] | None = getattr(front_end, "encode", None)
+        encode: Callable[[str], Sequence[int]] | None = None if encoder is None else encoder.encode
         from pytest_cachesafe.prompt import Segment
 
         segments = (Segment(0, len(item.raw), "message", "data", "prompt"),) if item.raw else ()

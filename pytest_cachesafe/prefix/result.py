@@ -96,9 +96,16 @@ class StabilityReport:
     def failures(self) -> list[str]:
         """Why the assertion fails, worst first; empty when it passes. One sentence each."""
         out: list[tuple[tuple[int, int], str]] = []
+        alike: dict[object, list[Step]] = {}
         for step in self.judged:
             if step.verdict in self.fail_on and not _is_note(step, self.fail_on):
-                out.append(((-_WEIGHT[step.verdict], -step.lost_tokens), step_sentence(step, self.exact)))
+                alike.setdefault(_kind(step), []).append(step)
+        for steps in alike.values():
+            worst = max(steps, key=lambda s: s.lost_tokens)
+            also = [str(s.request) for s in steps if s is not worst]
+            more = f" (also at request{'s' if len(also) > 1 else ''} {_few(also)})" if also else ""
+            text = step_sentence(worst, self.exact) + more
+            out.append(((-_WEIGHT[worst.verdict], -worst.lost_tokens), text))
         if self.missing and "not_rendered" in self.fail_on:
             out.append(((-_WEIGHT["not_rendered"], 0), missing_sentence(self.missing)))
         texts = [text for _, text in sorted(out, key=lambda x: x[0])]
@@ -187,6 +194,18 @@ class StabilityReport:
 
     def __bool__(self) -> bool:
         return self.passed
+
+
+def _kind(step: Step) -> object:
+    """Steps of one kind are told in one sentence."""
+    d = step.divergence
+    if d is None:
+        return (step.verdict, step.raised, step.under)
+    return (step.verdict, d.cause, d.origin, d.location.part, d.location.role, step.under)
+
+
+def _few(items: list[str]) -> str:
+    return ", ".join(items if len(items) <= 6 else [*items[:5], f"{len(items) - 5} more"])
 
 
 def _is_note(step: Step, fail_on: tuple[str, ...]) -> bool:

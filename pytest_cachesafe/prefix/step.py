@@ -139,7 +139,8 @@ def generated_reused(a: Prompt, b: Prompt, answer: Generated | None) -> bool | N
 
     Sampled ids are compared as they are. A text alone is taken to have been sampled in its canonical ids.
     """
-    if answer is None:
+    if answer is None or a.is_wire:
+        # What a provider puts between a request and its answer is not known.
         return None
     ids_a, ids_b = a.token_ids, b.token_ids
     if ids_a is None or ids_b is None:

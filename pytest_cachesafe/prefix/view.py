@@ -39,7 +39,9 @@ def view(prompt: Prompt) -> View | None:
         system = next((holder[k] for k in keys if holder.get(k) is not None), None)
         messages = listed if listed is not None else chat.messages
         has = system is not None or leading_system([m for m in messages[:1] if isinstance(m, Mapping)]) > 0
-        return View(tools if isinstance(tools, list) else holder.get("tools"), system, messages, {}, chat.model, has)
+        return View(
+            tools if isinstance(tools, list) else holder.get("tools"), system, messages, chat.settings, chat.model, has
+        )
     has = leading_system(chat.messages) > 0
     return View(chat.tools, None, chat.messages, chat.settings, chat.model, has)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, cast
 
 from pytest_cachesafe.prefix.causes import ADVICE
 from pytest_cachesafe.prefix.wording import missing_sentence, number, place, step_sentence
+from pytest_cachesafe.report.excerpt import excerpt
 from pytest_cachesafe.report.visible import Redact, clip, redact, visible
 
 if TYPE_CHECKING:
@@ -94,8 +95,9 @@ def _step(step: Step, report: StabilityReport, mode: Redact) -> Iterator[str]:
     yield f"  {label}: request {step.request}{against}, {step.verdict}, {_severity(divergence)}"
     yield f"    where:  {visible(place(divergence))}{_position(divergence, report)}"
     yield f"    cause:  {divergence.cause} ({divergence.origin})"
-    yield f"    before: {_excerpt(divergence.before, mode)}"
-    yield f"    after:  {_excerpt(divergence.after, mode)}"
+    sides = (divergence.lead + divergence.before, divergence.lead + divergence.after)
+    for line in excerpt(*sides, len(divergence.lead), width=_WIDTH - 4, redact_mode=mode):
+        yield f"    {line}"
     about = "" if report.exact else "about "
     yield (
         f"    lost:   {about}{step.lost_tokens} of {number(step.tokens, 'token')}"
@@ -128,10 +130,6 @@ def _position(divergence: Divergence, report: StabilityReport) -> str:
     if where.char_index is not None:
         parts.append(f"character {where.char_index}")
     return f" ({', '.join(parts)})" if parts else ""
-
-
-def _excerpt(text: str, mode: Redact) -> str:
-    return redact(text, mode) if mode != "none" else f"'{visible(text)}'"
 
 
 def _reads(report: StabilityReport, step: Step) -> list[str]:

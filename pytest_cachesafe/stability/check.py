@@ -1,0 +1,302 @@
+"""One check: worlds to build in, then plans, steps, toggles and perturbations, put into one report."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from contextlib import AbstractContextManager, ExitStack
+from datetime import datetime
+from typing import Any
+
+from pytest_cachesafe.prefix.accept import Acceptances, project_acceptances
+from pytest_cachesafe.prefix.builder import World, requests_of
+from pytest_cachesafe.prefix.check import Outcome, PassThrough, check_plan, prompts_of
+from pytest_cachesafe.prefix.inputs import Item, Plan, is_builder, plan
+from pytest_cachesafe.prefix.result import StabilityReport
+from pytest_cachesafe.prefix.toggles import Toggle, ToggleResult
+from pytest_cachesafe.prefix.vary import across, observe
+from pytest_cachesafe.prompt import FrontEnd, Prompt, UsageError
+from pytest_cachesafe.report.stability import render
+from pytest_cachesafe.stability.options import Options, running_node
+from pytest_cachesafe.stability.reproduce import reproduce_line
+from pytest_cachesafe.stability.variants import changed, freeze, frozen_like, permuter, reordered
+
+__all__ = ["Check"]
+
+
+class Check:
+    """One check: worlds to build in, then plans, steps, toggles and perturbations."""
+
+    def __init__(self, chat: Any, given: Mapping[str, Any]) -> None:
+        from pytest_cachesafe.perturb.settings import parse_under
+
+        self.options = Options(given)
+        node = running_node()
+        self.node = node
+        self.call = node.next_call() if node is not None else 0
+        asked = [*self.options.under, *(node.reruns if node is not None else ())]
+        self.settings = parse_under(asked) if asked else []
+        self.chat = chat
+        self.build = chat if is_builder(chat) else None
+        self.reads: list[Any] = []
+        # Requests by world, for the line that reproduces a failure.
+        self.plain: list[Item] = []
+        self.seen: dict[str, list[Item]] = {}
+        self.base = World("base", self._first_settings())
+        self.toggle_worlds: list[tuple[Toggle, Any, World]] = []
+        self.clock_worlds: list[tuple[Any, World]] = []
+        self.other_worlds: list[tuple[Any, World]] = []
+        if self.build is not None:
+            self._plan_worlds()
+
+    def _first_settings(self) -> dict[str, Any]:
+        return {t.name: t.values[0] for t in self.options.toggles if t.kind == "setting"}
+
+    def _plan_worlds(self) -> None:
+        first = self._first_settings()
+        if self.settings:
+            self.base.around = self._watched
+        if self._sink() is not None:
+            return
+        for toggle in self.options.toggles:
+            if toggle.kind == "setting":
+                for value in toggle.values[1:]:
+                    world = World(toggle.label, {**first, toggle.name: value})
+                    self.toggle_worlds.append((toggle, value, world))
+            else:
+                for n in range(2):
+                    world = World(toggle.label, first, permute=permuter(toggle.name, n))
+                    self.toggle_worlds.append((toggle, ("reversed", "moved by one")[n], world))
+        for setting in self.settings:
+            if setting.reruns:
+                continue
+            world = World(setting.name, first, around=setting.apply)
+            (self.clock_worlds if setting.name.startswith("clock") else self.other_worlds).append((setting, world))
+
+    @property
+    def worlds(self) -> list[World]:
+        """All worlds the builder is called in, the plain one first."""
+        return [
+            self.base,
+            *(w for _, _, w in self.toggle_worlds),
+            *(w for _, w in self.clock_worlds),
+            *(w for _, w in self.other_worlds),
+        ]
+
+    def _watched(self, index: int) -> AbstractContextManager[Any]:
+        from pytest_cachesafe.perturb.watch import watch
+
+        stack = ExitStack()
+        reads = stack.enter_context(watch())
+        stack.callback(lambda: self.reads.extend(r for r in reads if r not in self.reads))
+        return stack
+
+    def _sink(self) -> Any:
+        from pytest_cachesafe.perturb.node import rerun_target
+
+        if rerun_target() is None:
+            return None
+        from pytest_cachesafe.perturb.rerun import in_rerun
+
+        return in_rerun()
+
+    # After the builder was called.
+
+    def report(self) -> StabilityReport:
+        """Judge everything that was built."""
+        o = self.options
+        base = self._plan(self.base) if self.build is not None else self._data_plan()
+        front_end = self._front_end(base)
+        freeze(base.items, datetime.now())
+        self.plain = base.items
+        sink = self._sink()
+        if sink is not None:
+            return self._hand_over(sink, base, front_end)
+        if base.compared == 0 and not (o.toggles or self.settings):
+            what = "one request" if len(base.items) == 1 else f"{len(base.items)} requests of as many conversations"
+            raise UsageError(
+                f"nothing was compared: {what}; give a chat with at least two requests, turns=2, toggles or under"
+            )
+        acceptances = Acceptances(o.accept, project_acceptances(self._folder()))
+        outcome = check_plan(base, front_end, acceptances, o.resets, o.block_size)
+        report = StabilityReport(
+            outcome.front_end, outcome.exact, o.block_size, len(base.items), base.conversations, outcome.steps,
+            acceptances, name=o.name, fail_on=o.fail_on, min_shared=o.min_shared, missing=outcome.missing,
+            resets=outcome.resets, notes=outcome.notes, generated_text_reused=outcome.generated, reads=self.reads,
+            layout=render,
+        )  # fmt: skip
+        report.toggles = self._toggles(base, front_end)
+        report.perturbed = self._perturbed(base, front_end, acceptances, outcome)
+        self._finish(report, front_end, outcome)
+        return report
+
+    def reproduce(self, report: StabilityReport) -> str | None:
+        """The command that shows the worst step again."""
+        o = self.options
+        worst = report.worst
+        items, against = self.plain, None
+        if worst is not None and worst.under is not None:
+            found = self.seen.get(worst.under)
+            if found is None:
+                return None
+            items = found
+            if worst.request == worst.against:
+                against, items = self.plain[worst.request : worst.request + 1], found[worst.request : worst.request + 1]
+        elif worst is None and not report.missing:
+            return None
+        return reproduce_line(
+            items, node=self.node, template=o.template, accept=[*o.accept], fail_on=o.fail_on,
+            block_size=o.block_size, against=against,
+        )  # fmt: skip
+
+    def _plan(self, world: World) -> Plan:
+        o = self.options
+        return requests_of(world, tools=o.tools, template_kwargs=o.template_kwargs, keywords=o.template is not None)
+
+    def _data_plan(self, settings: Mapping[str, Any] | None = None, chat: Any = None, tools: Any = None) -> Plan:
+        o = self.options
+        kwargs = {**o.template_kwargs, **(self._first_settings() if settings is None else settings)}
+        made = plan(
+            self.chat if chat is None else chat, requests=o.requests,
+            tools=o.tools if tools is None else tools, template_kwargs=o.template_kwargs,
+        )  # fmt: skip
+        chosen = {k: v for k, v in kwargs.items() if k not in o.template_kwargs} if settings is None else dict(settings)
+        if chosen:
+            # A toggle's value wins over what a request says itself: that is what it tries.
+            made.items = [changed(item, settings=chosen) for item in made.items]
+        return made
+
+    def _front_end(self, base: Plan) -> FrontEnd:
+        if all(isinstance(item, Prompt) for item in base.items):
+            return PassThrough()
+        from pytest_cachesafe.frontends.resolve import resolve_front_end
+
+        return resolve_front_end(self.options.template)
+
+    def _folder(self) -> Any:
+        return self.node.path.parent if self.node is not None else None
+
+    def _hand_over(self, sink: Any, base: Plan, front_end: FrontEnd) -> StabilityReport:
+        """In the child of a re-run: write the prompts down, judge nothing."""
+        prompts = [(i, p) for i, p in prompts_of(base.items, front_end) if isinstance(p, Prompt)]
+        sink.write(self.call, [p for _, p in prompts])
+        return StabilityReport(
+            front_end.name, True, self.options.block_size, len(base.items), 1, [], Acceptances(), fail_on=()
+        )
+
+    # Toggles.
+
+    def _toggles(self, base: Plan, front_end: FrontEnd) -> list[ToggleResult]:
+        results = {id(t): ToggleResult(t) for t in self.options.toggles}
+        keywords = getattr(front_end, "keywords", None)
+        for toggle in self.options.toggles:
+            result = results[id(toggle)]
+            variants = self._variants(toggle, base)
+            if not variants:
+                result.idle = f"{toggle.label}: nothing to reorder, every sequence has fewer than two items"
+            for value, items in variants:
+                observe(result, value, base.items, items, front_end, self.options.block_size)
+            unread = toggle.kind == "setting" and keywords is not None and toggle.name not in keywords
+            if unread and (self.build is None or result.observed == "keeps"):
+                result.idle = f"the template never reads {toggle.name!r}"
+            if toggle.kind == "order" and self.build is not None:
+                asked = sum(w.orders_asked for t, _, w in self.toggle_worlds if t is toggle)
+                if not asked:
+                    raise UsageError(
+                        f"Toggle.order({toggle.name!r}): the builder never calls turn.order(…), nothing was reordered"
+                    )
+        return list(results.values())
+
+    def _variants(self, toggle: Toggle, base: Plan) -> list[tuple[Any, list[Item]]]:
+        if self.build is not None:
+            return [
+                (value, frozen_like(self._plan(world).items, base.items))
+                for t, value, world in self.toggle_worlds
+                if t is toggle
+            ]
+        if toggle.kind == "setting":
+            first = self._first_settings()
+            return [
+                (v, frozen_like(self._data_plan({**first, toggle.name: v}).items, base.items))
+                for v in toggle.values[1:]
+            ]
+        return reordered(toggle, base)
+
+    # Worlds.
+
+    def _perturbed(self, base: Plan, front_end: FrontEnd, acceptances: Acceptances, plain: Outcome) -> list[Any]:
+        o = self.options
+        steps: list[Any] = []
+        stable = {s.request for s in plain.steps if s.verdict == "stable"}
+        for setting in self.settings:
+            if setting.name.startswith("clock"):
+                made = self._clock_plan(setting, base)
+                self.seen[setting.name] = made.items
+                outcome = check_plan(made, front_end, acceptances, o.resets, o.block_size)
+                for step in outcome.steps:
+                    if step.verdict != "stable" and step.request in stable and step.reset is None:
+                        step.under = setting.name
+                        steps.append(step)
+            elif setting.reruns:
+                steps += self._rerun(setting, acceptances)
+            else:
+                world = next((w for s, w in self.other_worlds if s is setting), None)
+                if world is None:
+                    raise UsageError(
+                        f"under=[{setting.name!r}] needs a builder: the requests are given as data and cannot change; "
+                        "pass a function build(turn)"
+                    )
+                items = frozen_like(self._plan(world).items, base.items)
+                self.seen[setting.name] = items
+                steps += across(base.items, items, front_end, acceptances, o.block_size, setting.name)
+        return steps
+
+    def _clock_plan(self, setting: Any, base: Plan) -> Plan:
+        """The requests with the clock moved on between them; for given data only the template's clock can move."""
+        world = next((w for s, w in self.clock_worlds if s is setting), None)
+        made = self._plan(world) if world is not None else Plan(list(base.items), list(base.pairs), base.kind)
+        made.items = [
+            changed(item, now=datetime.fromtimestamp(setting.timestamp(i))) for i, item in enumerate(made.items)
+        ]
+        return made
+
+    def _rerun(self, setting: Any, acceptances: Acceptances) -> list[Any]:
+        """The test again in one child per hash seed; the children's prompts are compared with each other."""
+        from pytest_cachesafe.perturb.rerun import rerun_prompts
+
+        runs = [(name, rerun_prompts(name, self.call)) for name in setting.reruns]
+        steps: list[Any] = []
+        first_name, first = runs[0]
+        for name, other in runs[1:]:
+            label = f"{first_name} against {name}"
+            found = across(
+                [r.prompt() for r in first], [r.prompt() for r in other], PassThrough(),
+                acceptances, self.options.block_size, label,
+            )  # fmt: skip
+            known = {s.request for s in steps}
+            steps += [s for s in found if s.request not in known]
+        return steps
+
+    # Words.
+
+    def _finish(self, report: StabilityReport, front_end: FrontEnd, outcome: Outcome) -> None:
+        o = self.options
+        keywords = getattr(front_end, "keywords", None)
+        if keywords is not None:
+            for key in o.template_kwargs:
+                if key not in keywords:
+                    near = difflib.get_close_matches(key, keywords, 1)
+                    hint = f" (it reads {near[0]!r})" if near else ""
+                    report.warnings.append(f"template keyword {key!r} is never read by {front_end.name}{hint}")
+        for result in report.toggles:
+            if result.idle:
+                report.warnings.append(f"toggle compared nothing: {result.idle}")
+        report.unused_resets = o.resets.unused()
+        if o.resets.most is not None and len(outcome.resets) > o.resets.most:
+            report.over_resets = f"{len(outcome.resets)} resets happened, max_resets is {o.resets.most}"
+        for item in report.acceptances.unused():
+            report.notes.append(f"acceptance no longer happens, remove it: {item.describe()}")
+        for words in report.unused_resets:
+            report.notes.append(f"declared reset never happened: {words}")
+        if self.node is not None:
+            self.node.record(report)
