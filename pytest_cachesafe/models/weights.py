@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 from pathlib import Path
+from typing import Any
 
 from pytest_cachesafe.models.cache import build_once, cache_root, file_sha256
 from pytest_cachesafe.models.errors import ModelNotFound, need_transformers, one_line
@@ -87,17 +89,30 @@ def _convert_weights(path: Path, folder: Path) -> None:
     why = f"converting {path.name}"
     need_transformers(why, also=[("torch", "kv"), ("gguf", "kv"), ("accelerate", "kv")])
     import torch
+    import transformers
     from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
     tokenizer = convert_tokenizer(path)
+    how: dict[str, Any] = {"gguf_file": path.name, "dtype": torch.float32}
+    if hasattr(transformers, "GgufConfig"):
+        # Since 5.2x some architectures keep their weights in quantised blocks unless told otherwise.
+        how["quantization_config"] = transformers.GgufConfig(dequantize=True)
     try:
         model = AutoModelForCausalLM.from_pretrained(
-            str(path.parent), gguf_file=path.name, dtype=torch.float32, local_files_only=True, trust_remote_code=False
+            str(path.parent), local_files_only=True, trust_remote_code=False, **how
         )
     # ValueError for an architecture it does not know, KeyError and RuntimeError for files that do not fit it.
     except Exception as error:
         raise UsageError(f"{path} cannot be converted: {one_line(error)}") from error
-    model.save_pretrained(folder)
+    # What comes out calls itself quantised and refuses to be saved; the same weights in a plain model do not.
+    config = copy.deepcopy(model.config)
+    if hasattr(config, "quantization_config"):
+        del config.quantization_config
+    with torch.device("meta"):
+        plain = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    plain.load_state_dict(model.state_dict(), assign=True)
+    plain.tie_weights()
+    plain.save_pretrained(folder)
     # Not the tokenizer that transformers reads from the file: that one splits digits wrongly for some models.
     PreTrainedTokenizerFast(
         tokenizer_object=tokenizer.backend, chat_template=tokenizer.chat_template, **tokenizer.special_tokens

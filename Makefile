@@ -1,0 +1,64 @@
+# Two commands do everything on a machine with Python 3.10 or later, git and npm:
+#   make demo   the examples, with real templates and tokenizers (no torch)
+#   make test   the first tier of the tests
+# All set-up happens in .venv and in the user's cache folder (CACHESAFE_CACHE); what is there already is left alone.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -q
+WORKERS ?= 2
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
+MAKEFLAGS += --no-print-directory
+
+.PHONY: help demo test test-all bench lint format models clean
+
+help:
+	@echo "make demo | test | test-all | bench | lint | format | clean"
+
+# A stamp is older than what it was made from, or the step is done again; a step that fails leaves none.
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 10) and "Python 3.10 or later is needed, this is " + sys.version.split()[0] + ": make PYTHON=/path/to/python3")'
+	$(PYTHON) -m venv $(VENV)
+	$(PIP) install "pip>=23.1"
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.made pyproject.toml
+	$(PIP) install -e ".[render]"
+	@touch $@
+
+# torch first, pinned, so that nothing later chooses another. It must be a CPU build: where the package index serves a
+# CUDA build under this version (Linux on x86-64), point pip to CPU builds in its own configuration before this.
+$(VENV)/.test: $(VENV)/.demo pyproject.toml
+	$(PIP) install torch==2.13.0
+	$(PIP) install -e ".[render,kv,clock,dev]"
+	@touch $@
+
+# Cheap where everything is there, so without a stamp: the cache folder may be emptied, or be another one.
+models: $(VENV)/.demo
+	@$(BIN)/python tests/support/fetch_tokenizers.py
+	@$(BIN)/python -c 'from pytest_cachesafe.models import fetch; print("have", fetch("HuggingFaceTB/SmolLM2-135M-Instruct"))'
+
+demo: models
+	$(BIN)/python examples/demo.py
+
+test: $(VENV)/.test models
+	$(PYTEST) -m "not oracle"
+
+test-all: $(VENV)/.test models
+	$(PYTEST)
+
+bench: $(VENV)/.test models
+	$(BIN)/python tests/bench/run.py
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: $(VENV)/.test
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

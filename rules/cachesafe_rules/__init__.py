@@ -1,0 +1,1 @@
+"""Lint rules of pytest-cachesafe, one rule per module."""
