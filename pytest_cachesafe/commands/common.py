@@ -36,6 +36,9 @@ def add_front_end(parser: argparse.ArgumentParser) -> None:
         "--template", metavar="FILE", help="render with a .jinja file; text level unless --model is given too"
     )
     group.add_argument(
+        "--no-generation-prompt", action="store_true", help="leave out what asks the model to answer (template only)"
+    )
+    group.add_argument(
         "--wire", metavar="FORMAT", choices=WIRE_NAMES, help=f"compare wire bodies: {', '.join(WIRE_NAMES)}"
     )
 
@@ -61,22 +64,26 @@ def front_end_of(args: argparse.Namespace) -> Any:
     return ChatTemplate.from_file(args.template, tokenizer=tokenizer)
 
 
-def chat_from(value: Any, where: str, wire: str | None) -> Chat:
-    """One request as a `Chat`, in the wire format asked for; errors begin with the file's name.
+def chat_from(value: Any, where: str, args: argparse.Namespace) -> Chat:
+    """One request as a `Chat`, in the wire format asked for; errors begin with `where`, the file's name.
 
     Raises:
         UsageError: not a chat.
     """
     from pytest_cachesafe.messages import to_chat
 
+    wire = args.wire
     if wire == "openai":
         wire = "openai-responses" if isinstance(value, Mapping) and "input" in value else "openai-chat"
     if isinstance(value, list) and value and all(isinstance(x, int) and not isinstance(x, bool) for x in value):
         value = {"prompt_token_ids": value}
     try:
-        return to_chat(value, wire=wire)
+        chat = to_chat(value, wire=wire)
     except UsageError as error:
         raise UsageError(f"{where}: {error}") from None
+    if args.no_generation_prompt:
+        chat.add_generation_prompt = False
+    return chat
 
 
 def redacted(value: Any, mode: Redact, words: Sequence[str] = ()) -> Any:

@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> Result:
         raise UsageError(f"--block-size must be at least 1, got {args.block_size}")
     if args.a == args.b == "-":
         raise UsageError("only one of the two can be standard input")
-    chats = [chat_from(as_requests(read_json(path), path), path, args.wire) for path in (args.a, args.b)]
+    chats = [chat_from(as_requests(read_json(path), path), path, args) for path in (args.a, args.b)]
     template = front_end_of(args)
     tools = read_tools(args.tools)
     prompts: list[Prompt] = []

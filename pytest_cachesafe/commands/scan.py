@@ -100,7 +100,7 @@ def _prompts(text: str, args: argparse.Namespace) -> Iterator[Prompt]:
     front_end: Any = None
     for i, item in enumerate(value if several else [value]):
         where = f"{args.prompt}: request {i}" if several else args.prompt
-        prompt, front_end = rendered(chat_from(item, where, args.wire), where, template, tools, front_end)
+        prompt, front_end = rendered(chat_from(item, where, args), where, template, tools, front_end)
         if not prompt.text:
             raise UsageError(f"{where}: token ids carry no text to scan")
         yield prompt

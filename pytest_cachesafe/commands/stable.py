@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> Result:
         options["min_shared"] = args.min_shared
     if args.max_resets is not None:
         options["max_resets"] = args.max_resets
-    chat = _chats(as_requests(read_json(args.chat), args.chat), args.chat, args.wire)
+    chat = _chats(as_requests(read_json(args.chat), args.chat), args.chat, args)
     report = check_prefix_stable(chat, template=front_end_of(args), tools=read_tools(args.tools), **options)
     text = report.text(verbosity=args.verbose, redact=args.redact)
     secrets = [step.raised for step in report.judged if step.raised] + [t.raised for t in report.toggles if t.raised]
@@ -86,14 +86,14 @@ def run(args: argparse.Namespace) -> Result:
     return Result(text, data, report.exit_status(strict=args.strict))
 
 
-def _chats(value: Any, path: str, wire: str | None) -> Any:
+def _chats(value: Any, path: str, args: argparse.Namespace) -> Any:
     """One chat, or requests in order, each named in errors by its number."""
     from pytest_cachesafe.messages import is_chat_like
 
     if isinstance(value, dict) or is_chat_like(value):
-        return chat_from(value, path, wire)
+        return chat_from(value, path, args)
     if isinstance(value, list) and all(isinstance(item, (dict, list)) for item in value):
-        return [chat_from(item, f"{path}: request {i}", wire) for i, item in enumerate(value)]
+        return [chat_from(item, f"{path}: request {i}", args) for i, item in enumerate(value)]
     return value
 
 

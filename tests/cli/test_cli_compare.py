@@ -161,5 +161,7 @@ def test_token_ids(compare: Any) -> None:
 def test_the_default_system_text_of_smollm2(compare: Any, smollm2_tokenizer_dir: Path) -> None:
     plain = [{"role": "user", "content": "What is the capital of France?"}]
     dated = [{"role": "system", "content": "Today is Tuesday."}, *plain]
-    _, data = compare(plain, dated, "--model", str(smollm2_tokenizer_dir))
+    _, data = compare(plain, dated, "--model", str(smollm2_tokenizer_dir), "--no-generation-prompt")
     assert (data["shared_tokens"], data["tokens"], data["estimated"]) == (3, [33, 21], False)
+    assert data["divergence"]["cause"] == "default_system_text"
+    assert data["divergence"]["origin"] == "template"

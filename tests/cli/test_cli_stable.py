@@ -59,7 +59,7 @@ def test_requests_as_sent(written: str, stable: Any) -> None:
 def test_an_acceptance(stable: Any) -> None:
     status, data = stable(CLOCKED, "--accept", "cause=timestamp,part=system,reason=known, for now")
     assert (status, data["verdict"]) == (0, "stable")
-    assert data["accepted"][0]["reason"] == "known, for now"
+    assert data["accepted"][0]["accept"]["reason"] == "known, for now"
     assert stable(CLOCKED, "--accept", "cause=order,reason=x")[0] == 1
     assert stable(CLOCKED, "--strict", "--accept", "cause=timestamp,reason=x")[0] == 1
 
