@@ -8,7 +8,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import difflib
-import itertools
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -41,11 +40,20 @@ class _Parser(argparse.ArgumentParser):
     # The subcommand whose options this parser declares when it is first used: only that module is imported.
     module: str | None = None
 
-    def parse_known_args(self, *args: Any, **keywords: Any) -> Any:
+    def declare(self) -> None:
+        """Declare the subcommand's options, once."""
         if self.module is not None:
             import_module(self.module).add(self)
             self.module = None
+
+    def parse_known_args(self, *args: Any, **keywords: Any) -> Any:
+        self.declare()
         return super().parse_known_args(*args, **keywords)
+
+    def takes_value(self, word: str) -> bool:
+        """Whether a word is an option that eats the next word."""
+        self.declare()
+        return any(word in action.option_strings and action.nargs != 0 for action in self._actions)
 
     def error(self, message: str) -> NoReturn:
         raise UsageError(f"{message} (see {self.prog} --help)")
@@ -102,10 +110,12 @@ def _parsers() -> tuple[_Parser, dict[str, _Parser]]:
 
 def _parse(argv: Sequence[str]) -> argparse.Namespace:
     main, commands = _parsers()
-    for word in itertools.takewhile(lambda w: w not in commands, argv):
-        # argparse would take the value of a misspelt option for the subcommand.
-        if word.startswith("--"):
-            main.known(word)
+    argv = _command_first(argv, commands)
+    if argv and argv[0] not in commands:
+        for word in argv:
+            # argparse would take the value of a misspelt option for the subcommand.
+            if word.startswith("--"):
+                main.known(word)
     args: argparse.Namespace
     args, unknown = main.parse_known_args(argv)
     if unknown:
@@ -119,6 +129,18 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
         if not hasattr(args, name):
             setattr(args, name, value)
     return args
+
+
+def _command_first(argv: Sequence[str], commands: dict[str, _Parser]) -> list[str]:
+    """The words with the subcommand in front, so that its options may stand before it as well."""
+    for i, word in enumerate(argv):
+        if (
+            word in commands
+            and not commands[word].takes_value(argv[i - 1] if i else "")
+            and "--version" not in argv[:i]
+        ):
+            return [word, *argv[:i], *argv[i + 1 :]]
+    return list(argv)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -80,6 +80,17 @@ def test_common_options_stand_before_or_behind(before: bool, chat: Path, capsys:
     assert err == ""
 
 
+def test_options_of_the_subcommand_may_stand_before_it(chat: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--wire", "openai-chat", "--strict", "scan", str(chat), "--output-format=json"]) == 1
+    assert json.loads(capsys.readouterr().out)["errors"] == 1
+
+
+def test_a_value_that_is_named_like_a_subcommand(chat: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["--output-file", "compare", "scan", str(chat)]) == 1
+    assert "error: timestamp" in (tmp_path / "compare").read_text()
+
+
 def test_json_goes_to_the_file(chat: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "out.json"
     assert main(["scan", str(chat), "--output-format", "json", "--output-file", str(target)]) == 1
