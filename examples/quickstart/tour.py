@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from city_guide import ClockInSystemText, Message
 from pytest_cachesafe.prompt import Turn
+
+from city_guide import ClockInSystemText, Message
 
 TOUR = [
     ("Where can I have breakfast?", "At the bakery in the station, it is open from six."),

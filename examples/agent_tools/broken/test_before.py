@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from pytest_cachesafe import assert_prefix_stable
+
 from before import CutsOldResults
 from build_doctor import TOOLS, Agent
 from expected import REASONING
-from pytest_cachesafe import assert_prefix_stable
 from sessions import play
 
 

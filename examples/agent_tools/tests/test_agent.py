@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from pytest_cachesafe import Toggle, assert_prefix_stable
+
 from build_doctor import TOOLS, Agent
 from expected import REASONING
-from pytest_cachesafe import Toggle, assert_prefix_stable
 from sessions import play
 
 Message = dict[str, Any]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from pytest_cachesafe import assert_prefix_stable
+
 from before import ClockInSystem, LatestToolFirst, PrunedResults
 from order_desk import Conversation
-from pytest_cachesafe import assert_prefix_stable
 from scenario import play
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from order_desk import TOOLS, Conversation
 from pytest_cachesafe import Toggle, assert_prefix_stable
+
+from order_desk import TOOLS, Conversation
 from scenario import play
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from openai_desk import replay, replay_parsed, request
 from pytest_cachesafe import assert_prefix_stable
+
+from openai_desk import replay, replay_parsed, request
 
 CALL = {"type": "function_call", "call_id": "call_1", "name": "find_order", "arguments": '{"number": "A-1001"}'}
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from city_guide import ClockInQuestion
 from pytest_cachesafe import assert_prefix_stable
+
+from city_guide import ClockInQuestion
 from tour import Tour
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from handbook import build_messages_by_score
 from pytest_cachesafe import Toggle, assert_prefix_stable
+
+from handbook import build_messages_by_score
 from search_results import CHAT, FOUND
 
 
