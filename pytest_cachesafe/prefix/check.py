@@ -53,7 +53,7 @@ def check_plan(plan: Plan, front_end: FrontEnd, acceptances: Acceptances, resets
             out.steps.append(step)
             continue
         prompt = rendered.prompt
-        if not prompt.text and not prompt.token_ids:
+        if not prompt.text and not prompt.token_ids and (prompt.chat is None or prompt.chat.raw is not None):
             raise UsageError(f"request {pair} renders to nothing with {prompt.front_end}: there is nothing to compare")
         out.front_end, out.exact = prompt.front_end, prompt.exact
         notes.update(dict.fromkeys(prompt.notes))

@@ -42,11 +42,8 @@ def not_rendered(prompt: Prompt) -> list[Missing]:
     if chat is None or chat.raw is not None or prompt.is_wire:
         return []
     seen = _Seen(prompt)
-    missing = [
-        Missing("tools", f"tools[{i}]", None, None, _tool_name(tool))
-        for i, tool in enumerate(chat.tools or ())
-        if not seen.path(f"tools[{i}]") and not seen.tool(_tool_name(tool))
-    ]
+    missing = []
+    calls = 0
     for i, message in enumerate(chat.messages):
         base = chat.path_of(i)
         role = message.get("role")
@@ -60,7 +57,16 @@ def not_rendered(prompt: Prompt) -> list[Missing]:
             name = str(function.get("name", ""))
             if not seen.path(path) and not seen.text(name):
                 missing.append(Missing("tool call", path, i, role, name))
-    return missing
+            else:
+                calls += 1
+    tools = [
+        Missing("tools", f"tools[{i}]", None, None, _tool_name(tool))
+        for i, tool in enumerate(chat.tools or ())
+        if not seen.path(f"tools[{i}]") and not seen.tool(_tool_name(tool))
+    ]
+    # A template that prints calls knows of tools; where it prints no declarations, they are meant to come by other
+    # ways (many put them into the system text). One that prints neither has no idea of tools.
+    return [*tools, *missing] if not calls else missing
 
 
 def _texts(message: Mapping[str, Any], base: str) -> Iterator[tuple[str, str]]:

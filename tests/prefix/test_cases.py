@@ -31,7 +31,7 @@ CAUSES = {
     "render-26": ("edited_history", "application"),
     "render-28": ("edited_history", "application"),
     "render-30": ("history_shifted", "application"),
-    "render-40": ("edited_history", "application"),
+    "render-40": ("number", "application"),
 }
 
 
