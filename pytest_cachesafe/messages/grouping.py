@@ -9,10 +9,11 @@ system text must be found by the comparison, not hidden by a split.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 from typing import Any, NamedTuple
 
-from pytest_cachesafe.messages.similarity import Interner, alike, words
+from pytest_cachesafe.messages.similarity import Interner, alike, contained, words
 from pytest_cachesafe.prompt import Chat
 
 __all__ = ["Link", "conversations", "interleaved"]
@@ -20,6 +21,8 @@ __all__ = ["Link", "conversations", "interleaved"]
 # How many of the latest requests are weighed where no request has the wanted messages exactly: keeps long recordings
 # of pruned chats linear; an older request is never nearer to a sliding window than the latest ones.
 _RECENT = 16
+# How many of the newest messages are compared by their words.
+_WEIGHED = 8
 
 
 class Link(NamedTuple):
@@ -85,6 +88,7 @@ class _Grouper:
         self.complete: dict[int, list[_Request]] = defaultdict(list)
         self.starting: dict[int, list[int]] = defaultdict(list)
         self.by_length: dict[tuple[int, int], list[_Request]] = defaultdict(list)
+        self.worded: dict[tuple[int, int, str], list[_Request]] = defaultdict(list)
         self.holding: dict[tuple[int, int], list[int]] = defaultdict(list)
 
     def add(self, index: int, chat: Chat) -> None:
@@ -106,6 +110,11 @@ class _Grouper:
         self.by_bucket[request.bucket].append(request)
         self.complete[request.chain[-1]].append(request)
         self.by_length[request.bucket, len(request.ids)].append(request)
+        if request.messages:
+            for word in words(_text(request.messages[-1])):
+                found = self.worded[request.bucket, len(request.ids), word]
+                found.append(request)
+                del found[:-_RECENT]
         for node in request.chain[1:]:
             _remember(self.starting[node], request.conversation)
         for message in request.unique:
@@ -163,19 +172,36 @@ class _Grouper:
         if not base:
             return None
         answer = _text(request.messages[base])
-        best: tuple[tuple[bool, float, bool, int], _Request] | None = None
-        for known in self.by_length[request.bucket, base][-4 * _RECENT :]:
+        best: tuple[tuple[bool, int, float, bool, int], _Request] | None = None
+        for known in self._as_long(request, base):
             answers = known.answered is not None and known.answered == answer
-            equal: float = sum(a == b for a, b in zip(known.ids, request.ids, strict=False))
+            equal = sum(a == b for a, b in zip(known.ids, request.ids, strict=False))
+            weighed, same, near = base, equal, [0.0]
             if 2 * equal < base:
-                # Every message changed a little (a stamp in front of each) is still the same chat.
-                changed = zip(known.ids, request.ids, known.messages, request.messages, strict=False)
-                equal += 0.5 * sum(a != b and alike(_text(m), _text(n)) for a, b, m, n in changed)
-            if answers or 2 * equal >= base:
-                score = (answers, equal, alike(known.system, request.system), known.index)
+                # Every message changed a little (a stamp in front of each) is still the same chat; a few tell.
+                recent = range(max(base - _WEIGHED, 0), base)
+                near = [contained(_text(known.messages[n]), _text(request.messages[n])) for n in recent]
+                weighed, same = len(near), sum(nearness > 0 for nearness in near)
+            if answers or 2 * same >= weighed:
+                score = (answers, equal, sum(near), alike(known.system, request.system), known.index)
                 if best is None or score > best[0]:
                     best = (score, known)
         return None if best is None else best[1]
+
+    def _as_long(self, request: _Request, base: int) -> Iterator[_Request]:
+        """Requests of `base` messages, of which one may be what this request had at its start."""
+        known = self.by_length[request.bucket, base]
+        # A chat that opens with the same message is this one; only if none does may the opening be what was edited.
+        opened = self.starting.get(request.chain[1])
+        if opened:
+            yield from islice((r for r in reversed(known) if r.conversation in opened), _RECENT)
+            return
+        candidates = dict.fromkeys(known[-_RECENT:])
+        # Among many parallel chats the one meant may be long ago: its newest message has the same rare words.
+        lists = [self.worded.get((request.bucket, base, w), []) for w in words(_text(request.messages[base - 1]))]
+        for found in sorted(filter(None, lists), key=len)[:4]:
+            candidates.update(dict.fromkeys(found))
+        yield from candidates
 
     def _overlapping(self, request: _Request) -> _Request | None:
         """The request with the longest shared prefix, then with most messages in common; among equals the latest."""
@@ -290,5 +316,4 @@ def _is_other_chat(request: _Request, than: _Request, grouper: _Grouper) -> bool
         return False
     continued = any(grouper.done[p].exact for p in grouper.groups[request.conversation])
     # A single request may also be the same question, worded anew: only another chat if the words are others too.
-    mine, theirs = words(_text(opener.messages[0])), words(_text(than.messages[0]))
-    return continued or 2 * len(mine & theirs) < min(len(mine), len(theirs))
+    return continued or not contained(_text(opener.messages[0]), _text(than.messages[0]))

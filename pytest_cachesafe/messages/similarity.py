@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from typing import Any
 
-__all__ = ["Interner", "alike", "words"]
+__all__ = ["Interner", "alike", "contained", "words"]
+
+_DIGITS = re.compile(r"\d+")
 
 
 class Interner:
@@ -60,7 +63,7 @@ def _freeze(value: Any) -> Any:
     return value
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=8192)
 def words(text: str) -> frozenset[str]:
     """The words of a text without those that carry a digit: stamps, counters and ids do not make a text another one."""
     # 20,000 characters tell two texts apart; a book in the system prompt need not be split for it.
@@ -72,10 +75,25 @@ def _has_digit(word: str) -> bool:
 
 
 def alike(a: str, b: str) -> bool:
-    """Whether two texts say mostly the same: at least half of the smaller one's words occur in the other."""
+    """Whether two system texts are one text with changing parts: most of the words of both are shared."""
     if a == b:
         return True
     if not a or not b:
         return False
     mine, theirs = words(a), words(b)
-    return 2 * len(mine & theirs) >= min(len(mine), len(theirs))
+    if not mine or not theirs:
+        # Nothing but stamps and numbers: then their form is what is left to compare.
+        return _DIGITS.sub("0", a) == _DIGITS.sub("0", b)
+    return 4 * len(mine & theirs) >= len(mine) + len(theirs)
+
+
+def contained(a: str, b: str) -> float:
+    """How near two messages are, 0 to 1, counted only if half of the shorter one's words are in the longer one.
+
+    A question with a manual in front of it still contains the question.
+    """
+    mine, theirs = words(a), words(b)
+    shared = len(mine & theirs)
+    if not shared or 2 * shared < min(len(mine), len(theirs)):
+        return 0.0
+    return shared / len(mine | theirs)
