@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -183,17 +184,22 @@ def project_acceptances(start: Path | None = None) -> list[Accept]:
     folder = (start or Path.cwd()).resolve()
     for parent in (folder, *folder.parents):
         path = parent / "pyproject.toml"
-        if path.is_file():
-            return _read(path)
+        try:
+            found = path.stat()
+        except OSError:
+            continue
+        return list(_read(path, found.st_mtime_ns, found.st_size))
     return []
 
 
-def _read(path: Path) -> list[Accept]:
+@lru_cache(maxsize=16)
+def _read(path: Path, mtime: int, size: int) -> tuple[Accept, ...]:
+    """The file's acceptances; read again only when the file changed, since every check asks."""
     import sys
 
     data = path.read_bytes()
     if b"cachesafe" not in data:
-        return []
+        return ()
     if sys.version_info >= (3, 11):
         import tomllib
     else:
@@ -204,4 +210,4 @@ def _read(path: Path) -> list[Accept]:
         raise UsageError(f"{path}: not valid TOML: {error}") from None
     if not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
         raise UsageError(f"{path}: [[tool.cachesafe.accept]] must be an array of tables")
-    return [Accept.from_mapping(t, f"{path}: [[tool.cachesafe.accept]] {i + 1}") for i, t in enumerate(tables)]
+    return tuple(Accept.from_mapping(t, f"{path}: [[tool.cachesafe.accept]] {i + 1}") for i, t in enumerate(tables))

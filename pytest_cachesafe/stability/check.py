@@ -188,7 +188,8 @@ class Check:
 
     def _toggles(self, base: Plan, front_end: FrontEnd) -> list[ToggleResult]:
         results = {id(t): ToggleResult(t) for t in self.options.toggles}
-        keywords = getattr(front_end, "keywords", None)
+        # Looked up only where needed: finding a template's keywords means parsing it once more.
+        keywords = getattr(front_end, "keywords", None) if self._first_settings() else None
         for toggle in self.options.toggles:
             result = results[id(toggle)]
             variants = self._variants(toggle, base)
@@ -281,7 +282,7 @@ class Check:
 
     def _finish(self, report: StabilityReport, front_end: FrontEnd, outcome: Outcome) -> None:
         o = self.options
-        keywords = getattr(front_end, "keywords", None)
+        keywords = getattr(front_end, "keywords", None) if o.template_kwargs else None
         if keywords is not None:
             for key in o.template_kwargs:
                 if key not in keywords:
