@@ -23,6 +23,7 @@ _ITEM_BREAK = re.compile(r"[\s,;{}\[\]()\"'`|]")
 _CLOCKS = frozenset({"timestamp", "time", "date"})
 _IDS = frozenset({"id", "uuid", "hash", "address"})
 _NUMBERS = frozenset({"number", "unit"})
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{1,128}")
 _ESCAPE = re.compile(r"\\u([0-9a-fA-F]{4})")
 
 
@@ -36,7 +37,7 @@ def classify_change(a: str, b: str, at: int) -> tuple[Cause, Value | None, Value
     if left is not None and right is not None and left.text == right.text and left.start == right.start:
         # Both sides merely touch the same value: it is not what differs.
         left = right = None
-    cause = _form(a, b, at) or _by_values(left, right) or _by_digits(a, b, at)
+    cause = _form(a, b, at) or _by_values(left, right) or _by_shape(a, b, at, left, right) or _by_digits(a, b, at)
     return cause or "other", left, right
 
 
@@ -68,6 +69,17 @@ def _by_values(left: Value | None, right: Value | None) -> Cause | None:
     if kinds == {"path"}:
         return "path"
     return "host" if kinds == {"host"} else None
+
+
+def _by_shape(a: str, b: str, at: int, left: Value | None, right: Value | None) -> Cause | None:
+    """An id on one side and a word of the same length on the other: some random words look like names."""
+    if (left is None) == (right is None):
+        return None
+    value, text = (left, b) if left is not None else (right, a)
+    if value is None or value.kind not in _IDS or len(value.text) < 8 or value.start > at:
+        return None
+    word = _TOKEN.match(text, value.start)
+    return "id" if word is not None and len(word.group()) == len(value.text) else None
 
 
 def _by_digits(a: str, b: str, at: int) -> Cause | None:

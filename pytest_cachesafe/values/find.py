@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import re
 from collections.abc import Collection, Iterator
@@ -28,6 +27,9 @@ _PATH_ROOT = re.compile(
     r"tmp|home|Users|var|usr|etc|opt|root|mnt|private|workspaces?|srv|proc|dev|Volumes|media|run|nix"
 )
 _COMPACT_DATE = re.compile(r"20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])T?\d*Z?")
+_CLOCK_WORD = re.compile(
+    r"(?:\b(?:ts|t|now|at|iat|exp|nbf)|time|epoch|created|updated|expires|date|stamp|since)\W{0,4}$", re.IGNORECASE
+)
 _NOT_EPOCH = re.compile(r"(?:isbn(?:-1[03])?|tel|phone|fax|call|[+$€£#])[\s:.]{0,3}(?:is )?$", re.IGNORECASE)
 _VERSION_WORD = re.compile(r"(?:version|release|\bv|==|>=|<=|~=)[\s:]{0,2}$", re.IGNORECASE)
 _YEAR_WORD = re.compile(r"\byear(?:\s+is)?[\s:=\"']{1,4}$", re.IGNORECASE)
@@ -130,6 +132,9 @@ def _clock_value(text: str, group: str, start: int, end: int) -> Value | None:
     word = text[start:end]
     if group.startswith("date") and MODEL_NAME.search(text, max(0, start - 48), start):
         return None
+    if group == "date_iso" and "." in word and text[max(0, start - 1) : start] in ("=", "<", ">", "~", "^"):
+        # A calendar version in a requirement.
+        return None
     if group.startswith("date"):
         month_only = group in ("date_month", "date_month_year") or (group == "date_week" and word[-3:-2] == "W")
         return Value("date", start, end, word, "month" if month_only else "day")
@@ -159,10 +164,11 @@ def _number_value(text: str, start: int, end: int) -> Value:
         and len(whole) in (10, 13, 16, 19)
     ):
         seconds = int(whole[:10]) if len(whole) > 10 else int(whole)
-        # 2001-09-09 to 2099-12-31; round figures and the largest 32-bit number are counts, not clocks.
-        plausible = (
-            10**9 < seconds < 4_102_444_800 and not whole.endswith("00000") and seconds not in (2**31 - 1, 2**31)
-        )
+        # Named as a time: any second from 2001-09-09 to 2099. Else only 2015 to 2039: most long numbers are counts, and
+        # round figures and the largest 32-bit number always are.
+        named = bool(fraction) or _CLOCK_WORD.search(before) is not None
+        low, high = (10**9, 4_102_444_800) if named else (1_420_070_400, 2_208_988_800)
+        plausible = low < seconds < high and not whole.endswith("00000") and seconds not in (2**31 - 1, 2**31)
         if plausible and not _NOT_EPOCH.search(before):
             return Value("timestamp", start, end, word, "second")
     return Value("number", start, end, word)
@@ -186,9 +192,10 @@ def _is_prefixed_id(word: str) -> bool:
         if tail.isdigit():
             return len(tail) >= 6
         mixed = any(c.isdigit() for c in tail) and any(c.isalpha() for c in tail)
-        # "file_chunk12" is a name with a number; "call_abc123" is not a name.
-        named = re.fullmatch(r"[A-Za-z]+\d{1,4}", tail) and not _ID_ONLY.fullmatch(first)
-        return mixed and not named
+        if _ID_ONLY.fullmatch(first) and not re.fullmatch(r"[A-Z]?[a-z]+|[A-Z]+", tail):
+            return True
+        # "file_chunk12" is a name with a number.
+        return mixed and not re.fullmatch(r"[A-Za-z]+\d{1,4}", tail)
     return len(tail) >= 8 and _is_random(tail, 8)
 
 
@@ -203,15 +210,20 @@ def _is_random(word: str, least: int) -> bool:
     # "getItemById2": one number behind a name.
     if len(digits) == 1 and word.endswith(digits[0]):
         return False
-    # Kebab and snake names change class at their joints only.
-    changes = sum(1 for x, y in itertools.pairwise(word) if x.isalnum() and y.isalnum() and _case(x) != _case(y))
+    # Names are made of words ("Wav2VecModel", "mini_v1"): long pieces, or few changes of class but at their joints.
+    pieces = re.findall(r"[A-Z]?[a-z]+|[A-Z]+|\d+", word)
+    mean, longest = sum(map(len, pieces)) / len(pieces), max(map(len, pieces))
+    if word.isalnum() and (word.islower() or word.isupper()):
+        # Hexadecimal, base 32 and base 36: two classes only, so that runs are longer.
+        if longest > 12 or mean > 4.5 or len(digits) < (3 if len(word) >= 12 else 2):
+            return False
+    else:
+        changes = len(re.findall(r"[a-z](?=[A-Z\d])|[A-Z](?=\d)|\d(?=[A-Za-z])|[A-Z](?=[a-z])", word))
+        if longest > 7 or mean > 2.6 or changes < max(3, len(word) / 4):
+            return False
     counts = [word.count(c) for c in set(word)]
     entropy = -sum(n / len(word) * math.log2(n / len(word)) for n in counts)
-    return changes >= max(3, len(word) / 4) and entropy >= min(2.6, math.log2(len(word)) - 0.8)
-
-
-def _case(character: str) -> str:
-    return "d" if character.isdigit() else "u" if character.isupper() else "l"
+    return entropy >= min(2.6, math.log2(len(word)) - 0.8)
 
 
 def _is_ipv4(text: str, start: int, word: str) -> bool:
@@ -227,5 +239,6 @@ def _is_ipv6(word: str) -> bool:
         ipaddress.IPv6Address(word)
     except ValueError:
         return False
-    # "a::b" in a C++ or Rust name is no address; a real one carries a digit.
-    return any(c.isdigit() for c in word) and (word.count(":") >= 3 or "::" in word)
+    # "1::2" is a slice and "a::b" a C++ or Rust name; a real address has a long group with a digit somewhere.
+    groups = word.split(":")
+    return any(c.isdigit() for c in word) and any(len(g) >= 3 for g in groups)

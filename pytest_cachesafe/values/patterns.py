@@ -70,12 +70,17 @@ _UNIT = (
 )
 _VERSION = r"\d{1,5}(?:\.\d{1,5}){2,4}(?:(?:[-+.]?(?:a|b|rc|dev|post|alpha|beta)\.?\d{0,4}))?(?![\d.]\d|[A-Za-z0-9])"
 _COMPONENT = r"[\w.@+~%-]{1,255}"
-_UNIX = rf"(?<![\w/.~\\<+-])~?(?:/{_COMPONENT}){{1,40}}/?"
+_UNIX = rf"(?<![\w/.~\\<+}}-])~?(?:/{_COMPONENT}){{1,40}}/?"
 _WINDOWS = (
     r"(?<![\w])(?:[A-Za-z]:\\{1,2}|\\{2,4}[\w.-]{1,63}\\{1,2})"
     r"(?:[\w .@+~%()$-]{1,255}\\{1,2}){0,40}[\w.@+~%()$-]{1,255}"
 )
-_HOST = r"(?:localhost:\d{2,5}|(?:[A-Za-z0-9-]{1,63}\.){1,8}[a-z]{2,24}:\d{2,5}|ip-\d{1,3}(?:-\d{1,3}){3})(?![\w-])"
+# "grid.py:26" is a line in a file.
+_SOURCE = r"(?:pyi?|[jt]sx?|cc?|h|cpp|rs|go|java|kt|rb|md|rst|txt|json|ya?ml|toml|sh)"
+_HOST = (
+    rf"(?:localhost:\d{{2,5}}|(?:[A-Za-z0-9-]{{1,63}}\.){{1,8}}(?!{_SOURCE}:)[a-z]{{2,24}}:\d{{2,5}}"
+    r"|ip-\d{1,3}(?:-\d{1,3}){3})(?![\w-])"
+)
 _LOCAL = r"(?:localhost|(?:[a-z0-9-]{1,63}\.){1,8}(?:local|internal|lan|localdomain|localhost)(?::\d{2,5})?)(?![\w-])"
 
 # Variants by how they start: a digit, the name of a month or weekday, a word with a digit or colon in it, any word.
@@ -99,7 +104,7 @@ _DIGIT_FIRST = [
     ("time_clock", _TOD),
     ("time_hour", rf"(?:1[0-2]|0?[1-9]){_AMPM}{_END}"),
     ("host_ipv4", _IPV4),
-    ("address_d", r"0x[0-9a-fA-F]{6,16}(?![\w])"),
+    ("address_d", r"0x[0-9a-f]{6,16}(?![\w-])"),
     ("hash_d", _HASH),
     ("host_ipv6_d", _IPV6),
     ("skip_version", _VERSION),

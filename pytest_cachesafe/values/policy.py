@@ -38,7 +38,11 @@ def volatility(value: Value, text: str) -> tuple[Severity, str] | None:
         often = {"month": "once a month", "year": "once a year"}.get(value.granularity or "", "once a day")
         return Severity.NOTE, f"a date: if it is today's, the prefix is written anew {often}"
     if value.kind in ("uuid", "id", "hash"):
+        if not value.text.strip("0-"):
+            return None
         words = {"uuid": "a UUID", "id": "a random-looking id", "hash": "a hash or commit id"}[value.kind]
+        if before.endswith("/"):
+            return Severity.NOTE, f"{words} in a path or URL: nothing behind it is reused if it is made per request"
         return Severity.WARNING, f"{words}: if it is made per request, nothing behind it is reused"
     if value.kind == "address":
         return Severity.WARNING, "a memory address, from the repr of an object: it changes with every process"

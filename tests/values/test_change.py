@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import string
+from random import Random
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -70,6 +73,31 @@ def test_cause_from_both_sides(cause: str, a: str, b: str) -> None:
 def test_cause_does_not_depend_on_what_stands_before(cause: str, a: str, b: str) -> None:
     before = "You are a billing helper for Example Ltd.\n" * 50
     assert classify_change(before + a, before + b, len(before) + first_difference(a, b))[0] == cause
+
+
+@pytest.mark.parametrize("prefix", ["", "call_", "req-", "session_", "run:"])
+@pytest.mark.parametrize(
+    ("alphabet", "length"),
+    [
+        (string.ascii_letters + string.digits, 24),
+        (string.ascii_lowercase + string.digits, 20),
+        ("0123456789abcdef", 16),
+    ],
+)
+def test_two_random_ids_are_seen_as_ids(prefix: str, alphabet: str, length: int) -> None:
+    random = Random(f"{prefix}{length}")
+    pairs = [["".join(random.choices(alphabet, k=length)) for _ in "ab"] for _ in range(200)]
+    found = [
+        classify_change(f"id {prefix}{a} x", f"id {prefix}{b} x", 3 + len(prefix) + first_difference(a, b))[0]
+        for a, b in pairs
+    ]
+    # A few random words look like names; none may be called anything wrong but that.
+    assert found.count("id") > 0.93 * len(found)
+
+
+def test_two_class_names_are_no_ids() -> None:
+    assert classify_change("class Wav2Vec2BertModel:", "class Wav2Vec2BertLayer:", 19)[0] == "other"
+    assert classify_change("use Qwen3Coder30BInstruct now", "use Qwen3Coder30BThinking now", 17)[0] == "other"
 
 
 def test_values_of_both_sides_are_given() -> None:
