@@ -135,10 +135,6 @@ class NodeState:
     def _notes(values: Mapping[str, Any]) -> Iterator[str]:
         yield from values.get("warnings") or ()
         yield from values.get("notes") or ()
-        for entry in values.get("accepted") or ():
-            if not entry.get("used", True):
-                words = ", ".join(f"{key}={value}" for key, value in entry.get("accept", {}).items())
-                yield f"acceptance no longer happens, remove it: {words}"
 
 
 def push(state: NodeState) -> None:

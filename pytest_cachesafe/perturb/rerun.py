@@ -221,6 +221,10 @@ def child_arguments(node: NodeState, folder: str) -> list[str]:
     # First, so that a user's option with a variable number of values cannot swallow it.
     arguments = [f"{node.path}{colons}{rest}", *_options(config.invocation_params.args, option)]
     arguments += ["-c", str(config.inipath or os.devnull), f"--rootdir={config.rootpath}"]
+    # pytest works this out from the place of the ini file, which may just have become /dev/null.
+    top = getattr(getattr(config, "known_args_namespace", None), "confcutdir", None)
+    if top:
+        arguments.append(f"--confcutdir={top}")
     # Later options win over those of the command line, of addopts and of PYTEST_ADDOPTS. Each only where its plugin is
     # loaded: pytest refuses options that it does not know.
     overrides: dict[str, Sequence[str]] = {
