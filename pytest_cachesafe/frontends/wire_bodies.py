@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from pytest_cachesafe.frontends.wire_text import Writer, compact, is_marker, label, ordered
-from pytest_cachesafe.messages.gemini import config_of, contents_of, declarations, part_key, parts_of
+from pytest_cachesafe.messages.gemini import CAMEL, config_of, contents_of, declarations, parts_of
 from pytest_cachesafe.prompt import Chat
 
 __all__ = ["lay_out", "rendered_settings"]
@@ -236,6 +236,7 @@ def _item(item: Mapping[str, Any], path: str) -> Callable[[Writer], None]:
 
 
 def _gemini(body: Mapping[str, Any], writer: Writer) -> None:
+    writer.aliases = CAMEL
     path, tools = config_of(body, "tools")
     writer.part, writer.index, writer.role = "tools", None, None
     for where, tool, _ in declarations(tools if isinstance(tools, list) else [], path):
@@ -244,31 +245,24 @@ def _gemini(body: Mapping[str, Any], writer: Writer) -> None:
     if isinstance(system, Mapping) and "parts" in system:
         path, system = f"{path}.parts", parts_of(system["parts"], f"{path}.parts")
     if isinstance(system, list):
-        system = [_camel(part) for part in system]
+        system = [_said(part) for part in system]
     elif isinstance(system, Mapping):
-        system = _camel(system)
+        system = _said(system)
     _system(system, path, writer)
     for i, (where, role, parts, nested) in enumerate(contents_of(body)):
         writer.part, writer.index, writer.role = "message", i, role
         if nested:
-            writer.message(role, [_camel(part) for part in parts], f"{where}.parts")
+            writer.message(role, [_said(part) for part in parts], f"{where}.parts")
         else:
-            writer.block(f"{label(role)} ", ".", _camel(parts[0]), where)
+            writer.block(f"{label(role)} ", ".", _said(parts[0]), where)
 
 
-def _camel(part: Any) -> Any:
-    """REST and SDK spell the same fields differently."""
+def _said(part: Any) -> Any:
+    """`thought: false` says nothing."""
     if not isinstance(part, Mapping):
         return part
-    return {
-        part_key(key): {_MIME.get(k, k): v for k, v in value.items()} if isinstance(value, Mapping) else value
-        for key, value in part.items()
-        # `thought: false` says nothing.
-        if value is not None and value is not False
-    }
+    return {key: value for key, value in part.items() if value is not False}
 
-
-_MIME = {"mime_type": "mimeType", "file_uri": "fileUri", "display_name": "displayName"}
 
 _LAYOUTS: dict[str, Callable[[Mapping[str, Any], Writer], None]] = {
     "anthropic": _anthropic,

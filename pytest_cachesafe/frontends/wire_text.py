@@ -38,8 +38,10 @@ _NESTED = frozenset(("content", "output", "summary"))
 _TEXT_KINDS = frozenset(("text", "input_text", "output_text"))
 # What names a thing comes before what it says, and that before what only vouches for it (signatures).
 _FIRST = {
-    **{"type": 0, "id": 1, "call_id": 1, "tool_call_id": 1, "tool_use_id": 1, "toolUseId": 1, "name": 2},
-    **{"description": 3, "text": 3, "thinking": 3},
+    "type": 0,
+    **dict.fromkeys(("id", "call_id", "tool_call_id", "tool_use_id", "toolUseId"), 1),
+    "name": 2,
+    **dict.fromkeys(("description", "text", "thinking"), 3),
 }
 # How an entry begins in canonical text, label and all.
 FRAME = re.compile(f"{_OPEN}[^\\n]*\\n|{_CLOSE}\\n")
@@ -52,10 +54,11 @@ def is_marker(block: Any) -> bool:
     return frozenset(block) in _MARKER_BLOCKS or block.get("type") in ("cachePoint", "cache_point")
 
 
-def ordered(value: Mapping[str, Any]) -> list[tuple[str, Any]]:
+def ordered(value: Mapping[str, Any], aliases: Mapping[str, str] | None = None) -> list[tuple[str, Any]]:
     """The fields of an envelope in one order: what names it first. Markers and fields that say nothing are left out."""
     kept = [(k, v) for k, v in value.items() if k not in MARKERS and v is not None]
-    return sorted(kept, key=lambda item: (_FIRST.get(item[0], 9), item[0]))
+    names = aliases or {}
+    return sorted(kept, key=lambda item: (_FIRST.get(item[0], 9), names.get(item[0], item[0])))
 
 
 def compact(value: Any, where: str | None) -> str:
@@ -90,6 +93,8 @@ class Writer:
     def __init__(self, reuse: Callable[[Any, str, Callable[[], str]], str] | None = None) -> None:
         self._chunks: list[str] = []
         self._reuse = reuse
+        # Other spellings of field names: the label shows one, the path the one that was sent.
+        self.aliases: Mapping[str, str] = {}
         self.part: Part = "message"
         self.index: int | None = None
         self.role: str | None = None
@@ -130,12 +135,13 @@ class Writer:
 
     def field(self, prefix: str, name: str, value: Any, path: str) -> None:
         """A field of a block: strings raw, envelopes field by field, blocks as blocks, anything else as JSON."""
+        name = self.aliases.get(name, name)
         start = prefix + label(name)
         if isinstance(value, str):
             self.entry(start, value, path)
         elif name in _ENVELOPES and isinstance(value, Mapping) and value:
             self.entry(f"{start}:")
-            for key, item in ordered(value):
+            for key, item in ordered(value, self.aliases):
                 self.field(f"{prefix}.", key, item, f"{path}.{key}")
         elif name in _NESTED and isinstance(value, list) and all(isinstance(b, (Mapping, str)) for b in value):
             self.entry(f"{start}[")
@@ -160,7 +166,7 @@ class Writer:
             self.entry(f"{start}{shown}", text, f"{path}.text")
         else:
             self.entry(f"{start}{shown}")
-        for key, value in ordered(block):
+        for key, value in ordered(block, self.aliases):
             if key in skipped:
                 continue
             if key in _NESTED and isinstance(value, str) and name in ("tool_result", "toolResult"):

@@ -10,11 +10,11 @@ from pytest_cachesafe.messages.parts import CALL_ID, Parts, add_text, function_t
 from pytest_cachesafe.messages.plain import kind_of
 from pytest_cachesafe.prompt import UsageError
 
-__all__ = ["config_of", "contents_of", "convert", "declarations", "part_key", "parts_of"]
+__all__ = ["CAMEL", "config_of", "contents_of", "convert", "declarations", "part_key", "parts_of"]
 
 _ROLES = {"model": "assistant", "user": "user", "function": "user", "tool": "user", "system": "system"}
 # The SDK writes snake case, REST camel case; both mean the same.
-_CAMEL = {
+CAMEL = {
     "function_call": "functionCall",
     "function_response": "functionResponse",
     "inline_data": "inlineData",
@@ -23,12 +23,15 @@ _CAMEL = {
     "code_execution_result": "codeExecutionResult",
     "thought_signature": "thoughtSignature",
     "video_metadata": "videoMetadata",
+    "mime_type": "mimeType",
+    "file_uri": "fileUri",
+    "display_name": "displayName",
 }
 
 
 def part_key(key: str) -> str:
     """The camel-case name of a part's key."""
-    return _CAMEL.get(key, key)
+    return CAMEL.get(key, key)
 
 
 def config_of(body: Mapping[str, Any], *names: str) -> tuple[str, Any]:
