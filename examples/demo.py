@@ -1,7 +1,8 @@
 """What `make demo` shows: one cache break caught, one clean pass, and all example projects in a table.
 
 Runs pytest once per project, in a process of its own. Exit status 0 if every test passes and every broken version fails
-for the reason it should, else 1. Takes seconds, needs neither torch nor the network.
+for the reason it should, else 1. Takes seconds, needs neither torch nor the network. `python examples/demo.py NAME …`
+runs the named projects alone.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
 from pathlib import Path
@@ -133,9 +135,13 @@ def _beginning(failure: str) -> str:
     return f"{sentence}\n\n{rest.partition(chr(10) * 2)[0]}"
 
 
-def main() -> int:
-    """Show everything; 0 if it came out as it should."""
-    runs = {project: run_project(project.name) for project in PROJECTS if project.missing() is None}
+def main(names: Sequence[str]) -> int:
+    """Show the named projects, all if none is named; 0 if it came out as it should."""
+    projects = [project for project in PROJECTS if project.name in names or not names]
+    runs = {project: run_project(project.name) for project in projects if project.missing() is None}
+    if not runs:
+        print(f"nothing to show: {projects[0].missing() if projects else f'no project {names[0]!r}'}")
+        return 1
     shown, run = next(iter(runs.items()))
 
     print(f"1. A cache break, caught before it costs anything (examples/{shown.name}, pytest broken)\n")
@@ -144,7 +150,7 @@ def main() -> int:
     print(_quoted(f"{len(run.passed)} passed: every request begins with all of the one before it"))
 
     print("\n3. All examples\n")
-    for project in PROJECTS:
+    for project in projects:
         what = f"   {project.name:<11}  {project.about:<45}"
         if project in runs:
             run = runs[project]
@@ -168,4 +174,4 @@ def main() -> int:
 if __name__ == "__main__":
     # A terminal that cannot show a character gets a question mark, not a traceback.
     getattr(sys.stdout, "reconfigure", lambda **_: None)(errors="replace")
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

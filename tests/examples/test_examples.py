@@ -1,0 +1,135 @@
+"""Each example project passes as it is, and each of its broken versions fails with its place and cause."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+PYTEST = ("-m", "pytest", "-p", "pytest_cachesafe.plugin", "-q", "--color=no")
+
+# Makes extras unimportable, as on a machine that has the base dependencies alone.
+BASE_ONLY = """
+import sys
+
+
+EXTRAS = ("accelerate", "gguf", "huggingface_hub", "numpy", "time_machine", "tokenizers", "torch", "transformers")
+
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in EXTRAS:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+
+sys.meta_path.insert(0, Refuse())
+"""
+
+
+def outcome(done: subprocess.CompletedProcess[str]) -> str:
+    """The last line of a quiet run without its time: "1 failed, 2 passed"."""
+    return done.stdout.strip().splitlines()[-1].partition(" in ")[0]
+
+
+def failures(done: subprocess.CompletedProcess[str]) -> list[str]:
+    """What each failed test said, with its indentation."""
+    lines = [line[1:].removeprefix("       ") for line in done.stdout.splitlines() if line.startswith("E ")]
+    texts: list[str] = []
+    for line in lines:
+        if line.startswith("prompt prefix is not stable"):
+            texts.append(line)
+        elif texts:
+            texts[-1] += "\n" + line
+    return texts
+
+
+def test_hosted_wire_needs_the_base_dependencies_alone(project_copy: Path, run: Run) -> None:
+    folder = project_copy / "examples" / "hosted_wire"
+    (folder / "base_only.py").write_text(BASE_ONLY, encoding="utf-8")
+
+    clean = run(folder, *PYTEST, "-p", "base_only")
+    assert outcome(clean) == "5 passed", clean.stdout
+
+    broken = run(folder, *PYTEST, "-p", "base_only", "broken")
+    assert outcome(broken) == "3 failed", broken.stdout
+    order, clock, edit = failures(broken)
+    assert "the same items come in another order in the tools at tools[0]" in order
+    assert "cause:  order (application)" in order
+    assert "a time of day changed in the system text at system[0].text" in clock
+    assert "cause:  timestamp (application)" in clock
+    assert "a message that had been sent was changed in message 2 (user) at messages[2].content[0].content" in edit
+    assert "cause:  edited_history (application)" in edit
+    assert all("token counts are estimates" in text for text in (order, clock, edit))
+
+
+@pytest.mark.usefixtures("smollm2_tokenizer_dir")
+def test_quickstart(project_copy: Path, run: Run) -> None:
+    folder = project_copy / "examples" / "quickstart"
+    clean = run(folder, *PYTEST)
+    assert outcome(clean) == "1 passed", clean.stdout
+
+    # In sum -vv: no cap on width, whatever the length of this folder's name.
+    broken = run(folder, *PYTEST, "-vvv", "broken")
+    assert " 1 failed in " in broken.stdout, broken.stdout
+    (text,) = failures(broken)
+    assert "does not continue request 2 under clock: a time of day changed in the system text" in text
+    assert "chat template of HuggingFaceTB/SmolLM2-135M-Instruct" in text
+    assert "city_guide.py:" in text
+    assert "in ClockInSystemText.ask: datetime.now" in text
+
+
+@pytest.mark.usefixtures("smollm2_tokenizer_dir")
+def test_rag_order(project_copy: Path, run: Run) -> None:
+    folder = project_copy / "examples" / "rag_order"
+    clean = run(folder, *PYTEST)
+    assert outcome(clean) == "1 passed", clean.stdout
+
+    broken = run(folder, *PYTEST, "broken")
+    assert outcome(broken) == "2 failed", broken.stdout
+    toggled, searched = failures(broken)
+    assert "order of passages: another order keeps" in toggled
+    assert "expected 'keeps'" in toggled
+    assert "the same items come in another order in the system text" in searched
+    assert "cause:  order (application)" in searched
+
+
+@pytest.mark.usefixtures("qwen3_dir")
+def test_agent_tools(project_copy: Path, run: Run) -> None:
+    folder = project_copy / "examples" / "agent_tools"
+    clean = run(folder, *PYTEST)
+    assert outcome(clean) == "4 passed", clean.stdout
+
+    broken = run(folder, *PYTEST, "broken")
+    assert outcome(broken) == "2 failed", broken.stdout
+    template, edit = failures(broken)
+    assert "reasoning of an earlier turn is no longer there in message 2 (assistant), the template's doing" in template
+    assert "cause:  reasoning_dropped (template)" in template
+    assert "a message that had been sent was changed in message 3 (tool) at messages[3].content" in edit
+    assert "accepted: cause=reasoning_dropped" in edit
+
+
+@pytest.mark.usefixtures("smollm2_tokenizer_dir", "qwen3_dir")
+def test_demo(project_copy: Path, run: Run) -> None:
+    done = run(project_copy, "examples/demo.py")
+    assert done.returncode == 0, done.stdout
+    assert "| prompt prefix is not stable: request 3 does not continue request 2 under clock" in done.stdout
+    assert "| 1 passed: every request begins with all of the one before it" in done.stdout
+    assert "left out" not in done.stdout
+    assert sum(" caught" in line and " passed, " in line for line in done.stdout.splitlines()) == 4
+
+
+def test_demo_says_when_a_break_is_not_caught(project_copy: Path, run: Run) -> None:
+    broken = project_copy / "examples" / "hosted_wire" / "broken" / "test_before.py"
+    text = broken.read_text(encoding="utf-8")
+    broken.write_text(text.replace("assert_prefix_stable(list", "print(list"), encoding="utf-8")
+
+    done = run(project_copy, "examples/demo.py", "hosted_wire")
+
+    assert done.returncode == 1
+    assert (
+        "hosted_wire came out otherwise than it should (test_requests_continue_each_other[LatestToolFirst]"
+        in done.stdout
+    )
