@@ -22,19 +22,20 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Result:
-    """Exit status 0 if B extends A, else 1.
+    """Exit status 0 if B extends A and nothing is left out of the prompts, else 1.
 
     Raises:
         UsageError: a file that is no chat, or a template that refuses one.
     """
     from pytest_cachesafe.prefix.compare import compare_prompts
+    from pytest_cachesafe.prefix.rendered import not_rendered
     from pytest_cachesafe.report.compare import comparison_text
 
     if args.block_size < 1:
         raise UsageError(f"--block-size must be at least 1, got {args.block_size}")
     if args.a == args.b == "-":
         raise UsageError("only one of the two can be standard input")
-    chats = [chat_from(as_requests(read_json(path), path), path, args) for path in (args.a, args.b)]
+    chats = [chat_from(_one(path), path, args) for path in (args.a, args.b)]
     template = front_end_of(args)
     tools = read_tools(args.tools)
     prompts: list[Prompt] = []
@@ -43,8 +44,25 @@ def run(args: argparse.Namespace) -> Result:
         prompt, front_end = rendered(chat, path, template, tools, front_end)
         prompts.append(prompt)
     result = compare_prompts(prompts[0], prompts[1], args.block_size)
-    text = comparison_text(result, (prompts[0].text, prompts[1].text), redact=args.redact)
-    return Result(text, redacted(result.as_dict(), args.redact), 0 if result.extends else 1)
+    # A template that leaves out what was said makes every comparison look good.
+    missing = list(dict.fromkeys(m for prompt in prompts for m in not_rendered(prompt)))
+    text = comparison_text(result, (prompts[0].text, prompts[1].text), missing, redact=args.redact)
+    data = {**result.as_dict(), "not_rendered": [m.as_dict() for m in missing]}
+    secrets = [m.name for m in missing if m.what != "tools"]
+    return Result(text, redacted(data, args.redact, secrets), 0 if result.extends and not missing else 1)
+
+
+def _one(path: str) -> Any:
+    """The one request a file holds.
+
+    Raises:
+        UsageError: several requests, or none.
+    """
+    value = as_requests(read_json(path), path)
+    several = isinstance(value, list) and value and all(isinstance(x, dict) and "role" not in x for x in value)
+    if several and any(isinstance(x.get("messages"), list) for x in value):
+        raise UsageError(f"{path}: holds {len(value)} requests; compare takes one in each file, stable takes several")
+    return value
 
 
 def rendered(chat: Any, path: str, template: Any, tools: Any, front_end: Any) -> tuple[Prompt, Any]:

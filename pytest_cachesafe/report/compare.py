@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
 from pytest_cachesafe.prefix.causes import ADVICE, CAUSES
 from pytest_cachesafe.prefix.compare import Comparison, Divergence
-from pytest_cachesafe.prefix.wording import place
+from pytest_cachesafe.prefix.rendered import Missing
+from pytest_cachesafe.prefix.wording import missing_sentence, place
 from pytest_cachesafe.report.excerpt import excerpt
 from pytest_cachesafe.report.visible import Redact, visible
+from pytest_cachesafe.report.visible import redact as hidden
 
 __all__ = ["comparison_text"]
 
 
-def comparison_text(result: Comparison, texts: tuple[str, str], *, redact: Redact = "none") -> str:
-    """Several lines, the first one complete in itself. `texts` are the two prompts, for the excerpt."""
+def comparison_text(
+    result: Comparison, texts: tuple[str, str], missing: Sequence[Missing] = (), *, redact: Redact = "none"
+) -> str:
+    """Several lines, the first one complete in itself.
+
+    `texts` are the two prompts, for the excerpt; `missing` is what the template left out of them.
+    """
     first, second = result.tokens
     share = f"{'' if result.exact else 'about '}{result.shared_tokens:,} of {first:,} and {second:,} tokens"
     found = result.divergence
@@ -28,6 +38,11 @@ def comparison_text(result: Comparison, texts: tuple[str, str], *, redact: Redac
             sides = excerpt(*texts, found.index_a, at_b=found.index_b, labels=("A", "B"), redact_mode=redact)
             lines += ["    " + line for line in sides]
         lines.append(f"  fix:    {ADVICE[found.cause]}")
+    if missing:
+        shown = [
+            m if redact == "none" or m.what == "tools" else replace(m, name=hidden(m.name, redact)) for m in missing
+        ]
+        lines[0] += f"; {visible(missing_sentence(shown))}"
     lines.append(f"  front end: {visible(result.front_end)}")
     lines += [f"  note: {visible(note)}" for note in result.notes]
     return "\n".join(lines) + "\n"

@@ -22,7 +22,7 @@ def excerpt(
     lead: int = 32,
     redact_mode: Redact = "none",
 ) -> list[str]:
-    """Three lines: side a, side b and a caret under the first difference.
+    """Three lines: side a, side b and a caret under the first difference; none where neither side has text there.
 
     Args:
         a, b: the whole texts; only a window around the difference is read.
@@ -32,6 +32,8 @@ def excerpt(
         redact_mode: `text` and `hash` show lengths and checksums of what follows the difference, no text.
     """
     other = at if at_b is None else at_b
+    if at >= len(a) and other >= len(b):
+        return []
     tags = _tags(labels)
     if redact_mode != "none":
         # Hashing what a line would show, not megabytes behind it.

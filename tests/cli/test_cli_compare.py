@@ -108,6 +108,26 @@ def test_a_template_file(compare: Any, tmp_path: Path) -> None:
     assert "chatml.jinja" in data["front_end"]
 
 
+@pytest.mark.parametrize("mode", ["none", "hash"])
+def test_a_template_that_leaves_messages_out_is_no_pass(mode: str, compare: Any, tmp_path: Path) -> None:
+    file = tmp_path / "empty.jinja"
+    file.write_text("always the same")
+    status, data = compare([SYSTEM, USER], [SYSTEM, USER, *MORE], "--template", str(file), "--redact", mode)
+    assert (status, data["extends"]) == (1, True)
+    assert data["not_rendered"][0]["what"] == "message"
+    status, text = compare([SYSTEM, USER], [SYSTEM, USER], "--template", str(file), "--redact", mode, form="text")
+    assert status == 1
+    assert "not rendered" in text.splitlines()[0]
+    assert ("billing helper" in text) == (mode == "none")
+
+
+def test_files_with_several_requests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "log.json").write_text(json.dumps({"requests": [{"messages": [USER]}, {"messages": [USER, *MORE]}]}))
+    (tmp_path / "a.json").write_text(json.dumps([USER]))
+    assert main(["compare", str(tmp_path / "log.json"), str(tmp_path / "a.json")]) == 2
+    assert "holds 2 requests; compare takes one" in capsys.readouterr().err
+
+
 def test_a_template_that_refuses_names_the_file(
     compare: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
