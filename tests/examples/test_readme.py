@@ -1,0 +1,130 @@
+"""README.md says what is true: its Python runs, its commands print what it shows, its tables are complete.
+
+In a console block, lines behind `$` are run and the lines below them must come in that order; `…` stands for anything.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+import pytest_cachesafe
+from pytest_cachesafe.options import OPTIONS
+from pytest_cachesafe.prefix.causes import CAUSES
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+PYTEST = ("-m", "pytest", "-p", "pytest_cachesafe.plugin", "--color=no")
+
+
+def blocks(language: str) -> list[str]:
+    """The fenced blocks of one language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def steps(block: str) -> Iterator[tuple[str, list[str]]]:
+    """Commands of a console block, each with the lines shown below it."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, *shown = part.rstrip("\n").split("\n")
+        yield command, [line for line in shown if line.strip()]
+
+
+def first_absent(shown: list[str], output: list[str]) -> str | None:
+    """The first shown line that does not come, in its place, in the output."""
+    rest = iter(output)
+    for line in shown:
+        pattern = re.compile(".*".join(map(re.escape, line.rstrip().split("…"))))
+        if not any(pattern.fullmatch(candidate) for candidate in rest):
+            return line
+    return None
+
+
+def arguments(command: str) -> tuple[str, ...]:
+    """A shown command as arguments of the Python that runs the tests."""
+    name, *rest = shlex.split(command)
+    if name == "cachesafe":
+        return ("-m", "pytest_cachesafe", *rest)
+    assert name == "pytest", f"README shows a command that this test cannot run: {command}"
+    # No caps: how much of a line is shown must not depend on the length of a temporary folder's name.
+    return (*PYTEST, "-vv", *rest)
+
+
+@pytest.mark.usefixtures("smollm2_tokenizer_dir", "qwen3_dir")
+@pytest.mark.parametrize("number", range(len(blocks("console"))))
+def test_commands_print_what_is_shown(number: int, project_copy: Path, run: Run) -> None:
+    folder, status, count = project_copy, 0, 0
+    for command, shown in steps(blocks("console")[number]):
+        if command.startswith("cd "):
+            folder = project_copy / command.removeprefix("cd ")
+            continue
+        if command == "echo $?":
+            assert shown == [str(status)], f"status of the command before in block {number}"
+            continue
+        done = run(folder, *arguments(command))
+        status = done.returncode
+        # pytest puts a mark and spaces before what a failed assertion says.
+        output = [re.sub(r"^E       ", "", line).rstrip() for line in done.stdout.splitlines()]
+        assert first_absent(shown, output) is None, done.stdout
+        count += 1
+    assert count, f"console block {number} runs nothing"
+
+
+@pytest.mark.usefixtures("smollm2_tokenizer_dir")
+def test_python_runs(tmp_path: Path, run: Run) -> None:
+    sources = blocks("python")
+    for number, source in enumerate(sources):
+        assert "def test_" in source, f"Python block {number} tests nothing"
+        (tmp_path / f"test_readme_{number}.py").write_text(source, encoding="utf-8")
+    (tmp_path / "pytest.ini").write_text("[pytest]\nasyncio_mode = auto\nfilterwarnings = error\n", encoding="utf-8")
+
+    done = run(tmp_path, *PYTEST, "-p", "pytest_asyncio.plugin", "-W", "ignore::pytest.PytestDeprecationWarning")
+
+    assert done.returncode == 0, done.stdout
+    tests = sum(source.count("def test_") for source in sources)
+    assert f" {tests} passed in " in done.stdout
+
+
+def test_acceptance_in_the_configuration_is_one(tmp_path: Path) -> None:
+    import textwrap
+
+    from pytest_cachesafe.prefix.accept import project_acceptances
+
+    (table,) = re.findall(r"^ *```toml\n(.*?)^ *```$", README, re.MULTILINE | re.DOTALL)
+    (tmp_path / "pyproject.toml").write_text(textwrap.dedent(table), encoding="utf-8")
+    (accept,) = project_acceptances(tmp_path)
+    assert accept.cause == "reasoning_dropped"
+    assert accept.max_lost_tokens == 1500
+
+
+def rows(heading: str) -> str:
+    """A section of the README."""
+    found = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", README, re.MULTILINE | re.DOTALL)
+    assert found, f"README has no section {heading}"
+    return found[1]
+
+
+def test_tables_are_complete() -> None:
+    causes = set(re.findall(r"`(\w+)`", "".join(re.findall(r"^\| (`.*?) \|", rows("Causes"), re.MULTILINE))))
+    assert causes == set(CAUSES)
+
+    options = rows("Options")
+    flags = set(re.findall(r"`(--cachesafe-[\w-]+)`", options))
+    assert flags == {option.spelling for option in OPTIONS if option.flag}
+    assert set(re.findall(r"`(cachesafe_\w+)`", options)) == {option.dest for option in OPTIONS if option.flag}
+    markers = set(re.findall(r"\| `(\w+)(?:=.*?)?` \| [^|]*\|$", options, re.MULTILINE))
+    assert markers == {option.name for option in OPTIONS if option.marker}
+
+    api = rows("The API")
+    assert [name for name in pytest_cachesafe.__all__ if name != "__version__" and f"`{name}" not in api] == []
+
+
+def test_a_command_that_prints_something_else_is_noticed() -> None:
+    output = ["first", "second 12 tokens", "third"]
+    assert first_absent(["first", "second … tokens", "third"], output) is None
+    assert first_absent(["second 13 tokens"], output) == "second 13 tokens"
+    assert first_absent(["third", "first"], output) == "first"
