@@ -29,7 +29,17 @@ from jinja2.utils import Namespace, pass_context
 
 from .budget import Budget, BudgetExceededError, Meter
 
-__all__ = ["SOURCE_LIMIT", "TemplateContext", "TemplateEnvironment", "code_of", "template_line"]
+__all__ = [
+    "SOURCE_LIMIT",
+    "TemplateContext",
+    "TemplateEnvironment",
+    "code_of",
+    "environment",
+    "names_read",
+    "pieces_of",
+    "run",
+    "template_line",
+]
 
 # A template source above this is no chat template; the largest of 786 public ones has 33,000 characters.
 SOURCE_LIMIT = 2_000_000
@@ -193,6 +203,23 @@ class _MeasuringGenerator(CodeGenerator):
 
     def visit_Dict(self, node: nodes.Dict, frame: Frame) -> None:  # noqa: N802
         self._container(super().visit_Dict, node, [p for i in node.items for p in (i.key, i.value)], frame)
+
+
+class _NamesGenerator(_MeasuringGenerator):
+    """Writes nothing, notes the names a template reads and does not set. Jinja's own would run constant expressions."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.names: set[str] = set()
+
+    def write(self, x: str) -> None:
+        pass
+
+    def enter_frame(self, frame: Frame) -> None:
+        super().enter_frame(frame)
+        for action, name in frame.symbols.loads.values():
+            if action == "resolve" and name is not None:
+                self.names.add(name)
 
 
 class _GenerationTag(Extension):
@@ -408,6 +435,14 @@ def code_of(source: str, name: str) -> CodeType:
         while len(_code_cache) > 256:
             _code_cache.popitem(last=False)
     return code
+
+
+def names_read(source: str) -> frozenset[str]:
+    """Names a template reads and does not set itself; globals of the environment count only if they are `strftime_now`."""
+    env = environment()
+    generator = _NamesGenerator(env, None, None)
+    generator.visit(env.parse(source))
+    return frozenset(n for n in generator.names if n == "strftime_now" or n not in env.globals)
 
 
 def template_line(error: BaseException) -> int | None:

@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
+from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..prompt import Chat, Prompt, Segment, TemplateRaised, UsageError
@@ -143,15 +144,12 @@ class ChatTemplate:
     @cached_property
     def keywords(self) -> frozenset[str]:
         """Names the template reads and does not set itself: a keyword outside them changes nothing."""
-        from jinja2 import meta
+        from .environment import names_read
 
-        from .environment import environment
-
-        env = environment()
         names: set[str] = set()
         for key, source in self._sources.items():
             self._compiled(key)
-            names |= meta.find_undeclared_variables(env.parse(source))
+            names |= names_read(source)
         return frozenset(names)
 
     @cached_property
@@ -323,8 +321,13 @@ class ChatTemplate:
         clock = datetime.now if now is None else (lambda: now)
         try:
             return run(template, variables, Meter(self.budget), clock)
+        except (BudgetExceededError, RecursionError, MemoryError) as e:
+            judged = _judge(e, self._label, variables["messages"])
+            # Its frames hold what the template piled up: neither they nor the exception may outlive this.
+            clear_frames(e.__traceback__)
         except Exception as e:
             raise _judge(e, self._label, variables["messages"]) from e
+        raise judged
 
     def _shapes_of(self, key: str) -> Shapes:
         if key not in self._shapes:
@@ -334,8 +337,7 @@ class ChatTemplate:
                 variables = {**self.special_tokens, "messages": messages, "tools": tools, "documents": None}
                 try:
                     return self._run(template, {**variables, "add_generation_prompt": True}, None)
-                except (TemplateRaised, UsageError):
-                    # What is wrong, the render of the real chat will say.
+                except TemplateRaised:
                     return None
 
             self._shapes[key] = probe(attempt)

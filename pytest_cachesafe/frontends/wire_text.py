@@ -156,11 +156,11 @@ class Writer:
         if isinstance(block, str):
             self.entry(f"{start}{label(kind or 'text')}", block, path)
             return
-        name = block.get("type")
-        text = block.get("text")
+        given, text = block.get("type"), block.get("text")
+        name = given if isinstance(given, str) else None
         is_text = isinstance(text, str) and (name is None or name in _TEXT_KINDS)
-        shown = label(str(name)) if name is not None else ("text" if is_text else "-")
-        skipped = {"type"}
+        shown = label(name) if name is not None else ("text" if is_text else "-")
+        skipped = {"type"} if name is not None else set()
         if is_text:
             skipped.add("text")
             self.entry(f"{start}{shown}", text, f"{path}.text")
