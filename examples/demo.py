@@ -46,9 +46,9 @@ class Project:
 
 PROJECTS = (
     Project("quickstart", "a clock in the system text (SmolLM2)", SMOLLM2, clock=True),
-    Project("agent_tools", "reasoning and tools (Qwen3)", QWEN3),
     Project("hosted_wire", "bodies for Anthropic and OpenAI (no model)"),
     Project("rag_order", "retrieved passages in another order (SmolLM2)", SMOLLM2),
+    Project("agent_tools", "reasoning and tools (Qwen3)", QWEN3),
 )
 
 

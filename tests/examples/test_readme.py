@@ -18,7 +18,8 @@ from pytest_cachesafe.options import OPTIONS
 from pytest_cachesafe.prefix.causes import CAUSES
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-README = (Path(__file__).resolve().parents[2] / "README.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYTEST = ("-m", "pytest", "-p", "pytest_cachesafe.plugin", "--color=no")
 
 
@@ -121,6 +122,13 @@ def test_tables_are_complete() -> None:
 
     api = rows("The API")
     assert [name for name in pytest_cachesafe.__all__ if name != "__version__" and f"`{name}" not in api] == []
+
+
+def test_make_targets_exist() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^make ([\w-]+)", "".join(blocks("sh")), re.MULTILINE))
+    assert targets >= {"demo", "test"}
+    assert [name for name in targets if not re.search(rf"^{name}:", makefile, re.MULTILINE)] == []
 
 
 def test_a_command_that_prints_something_else_is_noticed() -> None:
