@@ -84,6 +84,15 @@ def test_reaches_the_clock_of_templates_in_transformers() -> None:
         assert rendered() == datetime.fromtimestamp(1_800_000_061).strftime("%Y-%m-%d %H:%M")
 
 
+def test_reaches_the_clock_of_our_templates() -> None:
+    from pytest_cachesafe import ChatTemplate
+
+    template = ChatTemplate.from_string("{{ strftime_now('%Y-%m-%d %H:%M') }}")
+    with Clock(base=1_800_000_000.0).at(1):
+        text = template.render([{"role": "user", "content": "hi"}]).text
+    assert text == datetime.fromtimestamp(1_800_000_061).strftime("%Y-%m-%d %H:%M")
+
+
 def test_an_event_loop_goes_on_while_the_clock_stands() -> None:
     async def build() -> datetime:
         await asyncio.sleep(0.01)

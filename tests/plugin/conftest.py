@@ -2,9 +2,19 @@
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 from pathlib import Path
 
 import pytest
+
+import pytest_cachesafe
+
+# Runs in this process drop the modules they load; a package of which half stays would have every class twice. Modules
+# of ours load nothing heavy by themselves.
+for _module in pkgutil.walk_packages(pytest_cachesafe.__path__, "pytest_cachesafe."):
+    if _module.name not in ("pytest_cachesafe.plugin", "pytest_cachesafe.__main__"):
+        importlib.import_module(_module.name)
 
 # Rendered prompts need no front end: these tests are about the plugin.
 PROMPTS = """
