@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .budget import Budget
-    from .resolve import resolve_front_end
-    from .template import ChatTemplate
-    from .tokens import IncrementalEncoder
+    from pytest_cachesafe.frontends.budget import Budget
+    from pytest_cachesafe.frontends.resolve import resolve_front_end
+    from pytest_cachesafe.frontends.template import ChatTemplate
+    from pytest_cachesafe.frontends.tokens import IncrementalEncoder
 
 __all__ = ["Budget", "ChatTemplate", "IncrementalEncoder", "resolve_front_end"]
 

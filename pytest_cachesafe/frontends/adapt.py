@@ -94,7 +94,7 @@ def adapt(
     reshaped: list[str] = []
     for index, message in enumerate(messages):
         content = message.get("content")
-        if shapes.content == "blocks" and isinstance(content, str) and content:
+        if shapes.content == "blocks" and isinstance(content, str):
             message = {**message, "content": _blocks(content)}
             reshaped.append(where(index))
         elif shapes.content == "string" and isinstance(content, (list, tuple)):
@@ -130,7 +130,8 @@ def _list(places: list[str]) -> str:
 def _adapt_call(call: Any, need: str) -> Any:
     if not isinstance(call, dict):
         return call
-    holder = call.get("function") if isinstance(call.get("function"), dict) else call
+    function = call.get("function")
+    holder: dict[str, Any] = function if isinstance(function, dict) else call
     arguments = holder.get("arguments")
     if need == "mapping":
         if not isinstance(arguments, str):

@@ -33,7 +33,7 @@ class Budget:
     # Wall time, looked at every 1,024 steps and every 16 MB of new strings.
     seconds: float = 30.0
     # Items in containers the template builds, counted as they would print.
-    items: int = 1_000_000
+    items: int = 500_000
     # Growth of the process while rendering: strings kept alive side by side, each within its own limit.
     memory_bytes: int = 160_000_000
 

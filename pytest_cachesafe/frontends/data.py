@@ -2,9 +2,9 @@
 
 Follows what transformers (5.24) does before it renders: objects become dicts, anything that is not JSON becomes a
 placeholder that names its type, keys whose value is None are dropped, and reasoning is found under all its names.
-One difference, made for what engines send: `content` None beside tool calls becomes "" instead of missing. Measured over
-786 public templates and three tool chats: "" always renders where a missing one does, 681 of 2,358 renders fail only
-when it is missing (Qwen3's template among them), and in 10 templates the two differ by markup around the empty text.
+One difference, made for what engines send: `content` None beside tool calls becomes "" instead of missing. Measured
+over 786 public templates and three tool chats: "" always renders where a missing one does, 681 of 2,358 renders fail
+only when it is missing (Qwen3's template among them), and in 10 templates the two differ by markup around no text.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ..prompt import UsageError
+from pytest_cachesafe.prompt import UsageError
 
-__all__ = ["REASONING_KEYS", "CONTINUE_TAG", "continue_fields", "plain", "template_messages", "tool_schemas"]
+__all__ = ["CONTINUE_TAG", "REASONING_KEYS", "continue_fields", "plain", "template_messages", "tool_schemas"]
 
 # The first is the one chat templates read; gpt-oss reads the second.
 REASONING_KEYS = ("reasoning_content", "thinking", "reasoning")
@@ -31,15 +31,16 @@ def plain(value: Any) -> Any:
     if kind in _SCALARS:
         return value
     if kind is dict:
-        return {
-            (k if type(k) is str else plain(k)): (v if type(v) in _SCALARS else plain(v)) for k, v in value.items()
-        }
+        return {(k if type(k) is str else plain(k)): (v if type(v) in _SCALARS else plain(v)) for k, v in value.items()}
     if kind is list:
         return [v if type(v) in _SCALARS else plain(v) for v in value]
-    for base in (str, int, float):
-        if isinstance(value, base):
-            # Subclasses (enums, numpy scalars) could bring methods of their own into the sandbox.
-            return base.__str__(value) if base is str else base(base.__pos__(value))  # type: ignore[attr-defined]
+    # Subclasses (enums, numpy scalars) could bring methods of their own into the sandbox.
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int.__int__(value)
+    if isinstance(value, float):
+        return float.__float__(value)
     if isinstance(value, Mapping):
         return {plain(k): plain(v) for k, v in value.items()}
     if isinstance(value, list):
@@ -73,11 +74,7 @@ def template_messages(messages: Iterable[Any], where: Callable[[int], str]) -> l
             )
         if None in seen.values():
             calls = seen.get("tool_calls")
-            seen = {
-                k: ("" if v is None else v)
-                for k, v in seen.items()
-                if v is not None or (k == "content" and calls)
-            }
+            seen = {k: ("" if v is None else v) for k, v in seen.items() if v is not None or (k == "content" and calls)}
         for key in REASONING_KEYS:
             reasoning = seen.get(key)
             if reasoning is not None:
@@ -108,7 +105,7 @@ def tool_schemas(tools: Iterable[Any] | None) -> list[Any] | None:
 
 def _schema_of(function: Callable[..., Any], index: int) -> Any:
     try:
-        from transformers.utils import get_json_schema
+        from transformers.utils.chat_template_utils import get_json_schema
     except ImportError:
         raise UsageError(
             f"tools[{index}]: the schema of a Python function comes from transformers: "

@@ -9,9 +9,8 @@ is at. `lipsum` is missing: random text has no place in a prompt that is to be c
 
 from __future__ import annotations
 
-import json
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import datetime
 from hashlib import sha256
 from threading import Lock
@@ -19,15 +18,21 @@ from types import BuiltinMethodType, CodeType
 from typing import Any
 
 import jinja2
-from jinja2 import nodes
-from jinja2.compiler import CodeGenerator, Frame
-from jinja2.ext import Extension
-from jinja2.parser import Parser
 from jinja2.runtime import Context, LoopContext
-from jinja2.sandbox import ImmutableSandboxedEnvironment, SandboxedFormatter
-from jinja2.utils import Namespace, pass_context
+from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-from .budget import Budget, BudgetExceededError, Meter
+from pytest_cachesafe.frontends.budget import Budget, BudgetExceededError, Meter
+from pytest_cachesafe.frontends.codegen import MeasuringGenerator, NamesGenerator
+from pytest_cachesafe.frontends.filters import measured_filters
+from pytest_cachesafe.frontends.globals import (
+    DictMaker,
+    Format,
+    GenerationTag,
+    TemplateNamespace,
+    raise_exception,
+    strftime_now,
+    to_json,
+)
 
 __all__ = [
     "SOURCE_LIMIT",
@@ -46,12 +51,14 @@ SOURCE_LIMIT = 2_000_000
 
 _STRING_METHODS = frozenset(n for n in dir(str) if not n.startswith("_")) - {"format", "format_map"}
 _GROWING_METHODS = frozenset(
-    "center ljust rjust zfill expandtabs replace join translate split rsplit splitlines to_bytes".split()
+    {"center", "ljust", "rjust", "zfill", "expandtabs", "replace", "join", "translate"}
+    | {"split", "rsplit", "splitlines", "to_bytes"}
 )
 _DICT_NAMES = frozenset(dir(dict))
 _DICT_METHODS = frozenset({"get", "items", "keys", "values", "copy"})
 _LOOP_NAMES = frozenset(
-    "index index0 revindex revindex0 first last length depth depth0 previtem nextitem cycle changed".split()
+    {"index", "index0", "revindex", "revindex0", "first", "last", "length"}
+    | {"depth", "depth0", "previtem", "nextitem", "cycle", "changed"}
 )
 
 
@@ -110,230 +117,10 @@ class TemplateContext(Context):
         return context
 
 
-class _MeasuringGenerator(CodeGenerator):
-    """Writes the marks into the compiled template."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._bodies: dict[int, nodes.Expr | None] = {}
-
-    def write_commons(self) -> None:
-        super().write_commons()
-        self.writeline("concat = context.concat")
-
-    def visit_For(self, node: nodes.For, frame: Frame) -> None:  # noqa: N802  # visitor names follow the nodes
-        saved = self.temporary_identifier()
-        self.writeline(f"{saved} = context.item")
-        self._bodies[id(node.body)] = node.target
-        super().visit_For(node, frame)
-        self.writeline(f"context.item = {saved}")
-
-    def macro_body(self, node: nodes.Macro | nodes.CallBlock, frame: Frame) -> Any:
-        self._bodies[id(node.body)] = None
-        return super().macro_body(node, frame)
-
-    def blockvisit(self, nodes_: Iterable[nodes.Node], frame: Frame) -> None:
-        if id(nodes_) in self._bodies:
-            target = self._bodies.pop(id(nodes_))
-            item = frame.symbols.ref(target.name) if isinstance(target, nodes.Name) else ""
-            self.writeline(f"context.enter({item})")
-        super().blockvisit(nodes_, frame)
-
-    def _output_child_to_const(self, node: nodes.Expr, frame: Frame, finalize: Any) -> str:
-        # Nothing but literals is computed while compiling: there is no meter yet.
-        if not isinstance(node, (nodes.TemplateData, nodes.Const)):
-            raise nodes.Impossible
-        return super()._output_child_to_const(node, frame, finalize)
-
-    def visit_Add(self, node: nodes.Add, frame: Frame) -> None:  # noqa: N802
-        operands: list[nodes.Expr] = []
-        rest: nodes.Expr = node
-        # A chain is measured once, at its end, if few operands are open: constants cannot make it much larger.
-        while isinstance(rest, nodes.Add) and sum(not isinstance(o, nodes.Const) for o in operands) < 4:
-            operands.append(rest.right)
-            rest = rest.left
-        operands.append(rest)
-        numeric = any(isinstance(o, nodes.Const) and isinstance(o.value, (int, float)) for o in operands)
-        self.write("(" if numeric else "context.made(")
-        for i, operand in enumerate(reversed(operands)):
-            self.write(" + " if i else "")
-            self.visit(operand, frame)
-        self.write(")")
-
-    def _call(self, function: str, node: nodes.BinExpr, frame: Frame) -> None:
-        self.write(f"context.{function}(")
-        self.visit(node.left, frame)
-        self.write(", ")
-        self.visit(node.right, frame)
-        self.write(")")
-
-    def visit_Mul(self, node: nodes.Mul, frame: Frame) -> None:  # noqa: N802
-        self._call("times", node, frame)
-
-    def visit_Pow(self, node: nodes.Pow, frame: Frame) -> None:  # noqa: N802
-        self._call("power", node, frame)
-
-    def visit_Mod(self, node: nodes.Mod, frame: Frame) -> None:  # noqa: N802
-        self._call("percent", node, frame)
-
-    def visit_Concat(self, node: nodes.Concat, frame: Frame) -> None:  # noqa: N802
-        self.write("context.joined((")
-        for arg in node.nodes:
-            self.visit(arg, frame)
-            self.write(", ")
-        self.write("))")
-
-    def visit_Getitem(self, node: nodes.Getitem, frame: Frame) -> None:  # noqa: N802
-        is_slice = isinstance(node.arg, nodes.Slice)
-        self.write("context.sliced(" if is_slice else "")
-        super().visit_Getitem(node, frame)
-        self.write(")" if is_slice else "")
-
-    def _container(self, visit: Callable[[Any, Frame], None], node: Any, parts: Sequence[Any], frame: Frame) -> None:
-        literal = all(isinstance(p, nodes.Const) for p in parts) or getattr(node, "ctx", "load") != "load"
-        self.write("" if literal else "context.weighed(")
-        visit(node, frame)
-        self.write("" if literal else ")")
-
-    def visit_List(self, node: nodes.List, frame: Frame) -> None:  # noqa: N802
-        self._container(super().visit_List, node, node.items, frame)
-
-    def visit_Tuple(self, node: nodes.Tuple, frame: Frame) -> None:  # noqa: N802
-        self._container(super().visit_Tuple, node, node.items, frame)
-
-    def visit_Dict(self, node: nodes.Dict, frame: Frame) -> None:  # noqa: N802
-        self._container(super().visit_Dict, node, [p for i in node.items for p in (i.key, i.value)], frame)
-
-
-class _NamesGenerator(_MeasuringGenerator):
-    """Writes nothing, notes the names a template reads and does not set. Jinja's own would run constant expressions."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.names: set[str] = set()
-
-    def write(self, x: str) -> None:
-        pass
-
-    def enter_frame(self, frame: Frame) -> None:
-        super().enter_frame(frame)
-        for action, name in frame.symbols.loads.values():
-            if action == "resolve" and name is not None:
-                self.names.add(name)
-
-
-class _GenerationTag(Extension):
-    """`{% generation %}`: marks what the assistant wrote, for training. It prints its body."""
-
-    tags = {"generation"}  # noqa: RUF012  # declared as an instance attribute by the base class
-
-    def parse(self, parser: Parser) -> nodes.Node:
-        line = next(parser.stream).lineno
-        body = parser.parse_statements(("name:endgeneration",), drop_needle=True)
-        return nodes.CallBlock(self.call_method("_body"), [], [], body).set_lineno(line)
-
-    def _body(self, caller: Callable[[], str]) -> str:
-        return caller()
-
-
-class _DictMaker:
-    """`dict` in a template: makes mappings, gives no class to climb up from."""
-
-    def __call__(self, *args: Any, **kwargs: Any) -> dict[Any, Any]:
-        return dict(*args, **kwargs)
-
-    def fromkeys(self, *args: Any) -> dict[Any, Any]:
-        return dict.fromkeys(*args)
-
-
-class TemplateNamespace(Namespace):
-    """`namespace` in a template: like Jinja's, without attributes that start with an underscore."""
-
-    _printing = False
-
-    def __init__(*args: Any, **kwargs: Any) -> None:  # type: ignore[misc]  # `self` may be a keyword here, as in Jinja
-        self, args = args[0], args[1:]
-        values = dict(*args, **kwargs)
-        for name in values:
-            _check_namespace_name(name)
-        Namespace.__init__(self, values)
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        _check_namespace_name(name)
-        super().__setitem__(name, value)
-
-    def __repr__(self) -> str:
-        # Namespaces can hold each other, so that their tree can be far larger than they are: one level is printed.
-        if TemplateNamespace._printing:
-            return "<Namespace ...>"
-        TemplateNamespace._printing = True
-        try:
-            return super().__repr__()
-        finally:
-            TemplateNamespace._printing = False
-
-
-def _check_namespace_name(name: Any) -> None:
-    if isinstance(name, str) and name.startswith("_"):
-        raise jinja2.exceptions.SecurityError(f"a namespace attribute may not start with an underscore: {name!r}")
-
-
-class _Format:
-    """`'…'.format` of a template string; the environment calls it with the meter of the render."""
-
-    def __init__(self, environment: TemplateEnvironment, text: str, is_map: bool) -> None:
-        self._environment = environment
-        self._text = text
-        self._is_map = is_map
-
-    def run(self, meter: Meter, args: tuple[Any, ...], kwargs: dict[str, Any]) -> str:
-        if self._is_map:
-            if kwargs or len(args) != 1:
-                raise TypeError("format_map() takes exactly one argument and no keywords")
-            args, kwargs = (), args[0]
-        result: str = meter.made(_MeasuringFormatter(self._environment, meter).vformat(self._text, args, kwargs))
-        return result
-
-    def __call__(self, *args: Any, **kwargs: Any) -> str:
-        return self.run(Meter(Budget()), args, kwargs)
-
-
-class _MeasuringFormatter(SandboxedFormatter):
-    def __init__(self, environment: TemplateEnvironment, meter: Meter) -> None:
-        super().__init__(environment)
-        self._meter = meter
-        self._size = 0
-
-    def format_field(self, value: Any, format_spec: str) -> str:
-        digits = "".join(c if c.isdigit() else " " for c in format_spec).split()
-        self._meter.length(sum(int(d[:12]) for d in digits))
-        text: str = super().format_field(value, format_spec)
-        self._size += len(text)
-        self._meter.length(self._size)
-        return text
-
-
-def _to_json(
-    value: Any, ensure_ascii: bool = False, indent: Any = None, separators: Any = None, sort_keys: bool = False
-) -> str:
-    return json.dumps(value, ensure_ascii=ensure_ascii, indent=indent, separators=separators, sort_keys=sort_keys)
-
-
-def _raise_exception(message: Any) -> None:
-    raise jinja2.exceptions.TemplateError(message)
-
-
-@pass_context
-def _strftime_now(context: TemplateContext, format: str) -> str:  # noqa: A002  # keyword name of transformers' function
-    if len(format) > 10_000:
-        raise BudgetExceededError("10,000 characters in a date format")
-    return context.clock().strftime(format)
-
-
 class TemplateEnvironment(ImmutableSandboxedEnvironment):
     """The sandbox. One instance serves all templates; what belongs to a render is in its context."""
 
-    code_generator_class = _MeasuringGenerator
+    code_generator_class = MeasuringGenerator
     context_class = TemplateContext
 
     def __init__(self) -> None:
@@ -342,15 +129,13 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
             trim_blocks=True,
             lstrip_blocks=True,
             optimized=False,
-            extensions=[_GenerationTag, "jinja2.ext.loopcontrols"],
+            extensions=[GenerationTag, "jinja2.ext.loopcontrols"],
         )
-        self.filters["tojson"] = _to_json
+        self.filters["tojson"] = to_json
         self.globals.update(
-            raise_exception=_raise_exception, strftime_now=_strftime_now, dict=_DictMaker(), namespace=TemplateNamespace
+            raise_exception=raise_exception, strftime_now=strftime_now, dict=DictMaker(), namespace=TemplateNamespace
         )
         del self.globals["lipsum"]
-        from .filters import measured_filters
-
         self.filters.update(measured_filters(self.filters))
 
     def getattr(self, obj: Any, attribute: str) -> Any:
@@ -377,7 +162,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
     def wrap_str_format(self, value: Any) -> Callable[..., str] | None:
         if super().wrap_str_format(value) is None:
             return None
-        return _Format(self, value.__self__, value.__name__ == "format_map")
+        return Format(self, value.__self__, value.__name__ == "format_map")
 
     def call(__self, __context: Any, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805  # as in the base class
         kind = type(__obj)
@@ -392,7 +177,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
                 if name in _GROWING_METHODS:
                     args = tuple(__context.meter.before_method(owner, name, args, kwargs))
                 return __context.made(__obj(*args, **kwargs))
-        elif kind is _Format:
+        elif kind is Format:
             kwargs.pop("_loop_vars", None)
             kwargs.pop("_block_vars", None)
             return __obj.run(__context.meter, args, kwargs)
@@ -438,9 +223,9 @@ def code_of(source: str, name: str) -> CodeType:
 
 
 def names_read(source: str) -> frozenset[str]:
-    """Names a template reads and does not set itself; globals of the environment count only if they are `strftime_now`."""
+    """Names a template reads and does not set itself; of the environment's globals only `strftime_now` counts."""
     env = environment()
-    generator = _NamesGenerator(env, None, None)
+    generator = NamesGenerator(env, None, None)
     generator.visit(env.parse(source))
     return frozenset(n for n in generator.names if n == "strftime_now" or n not in env.globals)
 

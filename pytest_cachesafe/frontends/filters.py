@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any
 from jinja2.filters import make_attrgetter
 from jinja2.utils import pass_context
 
-from .budget import BudgetExceededError, Meter
+from pytest_cachesafe.frontends.budget import BudgetExceededError, Meter
 
 if TYPE_CHECKING:
-    from .environment import TemplateContext
+    from pytest_cachesafe.frontends.environment import TemplateContext
 
 __all__ = ["measured_filters"]
 
 # Filters that return a value they were given, a number, or a lazy view of their input: nothing to measure.
 _FREE = frozenset(
-    "abs attr count d default float int items length map reject rejectattr select selectattr string safe reverse".split()
+    {"abs", "attr", "count", "d", "default", "float", "items", "length", "string", "safe", "reverse"}
+    | {"map", "reject", "rejectattr", "select", "selectattr"}
 )
 # Filters built on regular expressions or textwrap, linear at best: their input is kept short.
 _SLOW = {"striptags": 1_000_000, "urlize": 100_000, "wordwrap": 1_000_000, "pprint": 1_000_000}
@@ -28,7 +29,6 @@ def measured_filters(filters: Mapping[str, Callable[..., Any]]) -> dict[str, Cal
     """Replacements for the filters that need measuring, by name; same results."""
     out = {name: _measured(name, function) for name, function in filters.items() if name not in _FREE}
     out["join"] = _join
-    out["int"] = _measured("int", filters["int"])
     return out
 
 

@@ -134,7 +134,7 @@ class Tagged(str):
         a, b, c = self._parts(str.rpartition(self, sep), 0)
         return a, b, c
 
-    def replace(self, old: str, new: str, count: SupportsIndex = -1, /) -> str:  # type: ignore[override]  # 3.13 keyword
+    def replace(self, old: str, new: str, count: SupportsIndex = -1, /) -> str:
         text = str.replace(self, old, new, count)
         if not old:
             return carry(self, text)
@@ -168,7 +168,8 @@ def _carrying(name: str) -> Callable[..., Any]:
 
 
 for _name in (
-    "capitalize casefold center expandtabs ljust lower rjust swapcase title translate upper zfill".split()  # noqa: SIM905
+    *("capitalize", "casefold", "lower", "swapcase", "title", "upper"),
+    *("center", "expandtabs", "ljust", "rjust", "translate", "zfill"),
 ):
     setattr(Tagged, _name, _carrying(_name))
 

@@ -12,14 +12,14 @@ from pathlib import Path
 from traceback import clear_frames
 from typing import TYPE_CHECKING, Any, Literal
 
-from ..prompt import Chat, Prompt, Segment, TemplateRaised, UsageError
-from .adapt import Shapes, adapt, probe
-from .budget import Budget, BudgetExceededError, Meter
-from .data import CONTINUE_TAG, continue_fields, plain, template_messages, tool_schemas
+from pytest_cachesafe.frontends.adapt import Shapes, adapt, probe
+from pytest_cachesafe.frontends.budget import Budget, BudgetExceededError, Meter
+from pytest_cachesafe.frontends.data import CONTINUE_TAG, continue_fields, plain, template_messages, tool_schemas
+from pytest_cachesafe.prompt import Chat, Prompt, Segment, TemplateRaised, UsageError
 
 if TYPE_CHECKING:
-    from ..models import LoadedTokenizer
-    from .tokens import IncrementalEncoder
+    from pytest_cachesafe.frontends.tokens import IncrementalEncoder
+    from pytest_cachesafe.models import LoadedTokenizer
 
 __all__ = ["ChatTemplate"]
 
@@ -70,7 +70,7 @@ class ChatTemplate:
         Raises:
             UsageError: the model is not found without network (says where it looked), or has no chat template.
         """
-        from ..models import load_tokenizer
+        from pytest_cachesafe.models import load_tokenizer
 
         return cls._from_loaded(load_tokenizer(name_or_path), budget)
 
@@ -81,7 +81,7 @@ class ChatTemplate:
         Raises:
             UsageError: it has no chat template.
         """
-        from ..models import wrap_tokenizer
+        from pytest_cachesafe.models import wrap_tokenizer
 
         return cls._from_loaded(wrap_tokenizer(tokenizer), budget)
 
@@ -89,7 +89,7 @@ class ChatTemplate:
     def _from_loaded(cls, loaded: LoadedTokenizer, budget: Budget | None) -> ChatTemplate:
         if not loaded.chat_template:
             raise UsageError(
-                f"{loaded.name}: the tokenizer has no chat template; give one with ChatTemplate.from_string(…, tokenizer=…)"
+                f"{loaded.name}: the tokenizer has no chat template; give one: ChatTemplate.from_string(…, tokenizer=…)"
             )
         return cls(loaded.chat_template, label=f"of {loaded.name}", tokenizer=loaded, budget=budget)
 
@@ -144,7 +144,7 @@ class ChatTemplate:
     @cached_property
     def keywords(self) -> frozenset[str]:
         """Names the template reads and does not set itself: a keyword outside them changes nothing."""
-        from .environment import names_read
+        from pytest_cachesafe.frontends.environment import names_read
 
         names: set[str] = set()
         for key, source in self._sources.items():
@@ -166,7 +166,7 @@ class ChatTemplate:
     def _encoder(self) -> IncrementalEncoder | None:
         if self.tokenizer is None:
             return None
-        from .tokens import IncrementalEncoder
+        from pytest_cachesafe.frontends.tokens import IncrementalEncoder
 
         return IncrementalEncoder(self.tokenizer.backend)
 
@@ -185,7 +185,7 @@ class ChatTemplate:
         if key not in self._templates:
             import jinja2
 
-            from .environment import code_of, environment
+            from pytest_cachesafe.frontends.environment import code_of, environment
 
             source = self._sources[key]
             env = environment()
@@ -268,10 +268,9 @@ class ChatTemplate:
         if isinstance(chat.raw, str):
             encode = None if encoder is None else encoder.encode
             return Prompt(chat.raw, front_end=self.name, chat=chat, encode=encode, notes=notes)
-        if self.tokenizer is None:
-            raise UsageError(f"token ids need a tokenizer to be shown, and {self._label} is text level")
         ids = list(chat.raw or ())
-        text = self.tokenizer.backend.decode(ids, skip_special_tokens=False)
+        # Without a tokenizer the ids stand for themselves.
+        text = "" if self.tokenizer is None else self.tokenizer.backend.decode(ids, skip_special_tokens=False)
         return Prompt(text, front_end=self.name, chat=chat, token_ids=ids, notes=notes)
 
     def _request(self, chat: Chat) -> _Request:
@@ -282,7 +281,7 @@ class ChatTemplate:
             raise UsageError(f"template keyword {sorted(own)[0]!r} is set by the request itself; give it there")
         if chat.continue_final_message and chat.add_generation_prompt:
             raise UsageError(
-                "continue_final_message and add_generation_prompt exclude each other: a continued message has no new header"
+                "continue_final_message and add_generation_prompt exclude each other: what continues has no new header"
             )
         if documents is not None:
             for index, document in enumerate(documents):
@@ -316,7 +315,7 @@ class ChatTemplate:
         return text if request.continued is None else _cut(text, request.continued)
 
     def _run(self, template: Any, variables: Mapping[str, Any], now: datetime | None) -> str:
-        from .environment import run
+        from pytest_cachesafe.frontends.environment import run
 
         clock = datetime.now if now is None else (lambda: now)
         try:
@@ -344,7 +343,7 @@ class ChatTemplate:
         return self._shapes[key]
 
     def _segments(self, request: _Request, text: str, chat: Chat) -> Sequence[Segment]:
-        from .provenance import trace
+        from pytest_cachesafe.frontends.provenance import trace
 
         without = None
         if chat.add_generation_prompt:
@@ -396,7 +395,7 @@ def _judge(error: Exception, label: str, messages: Sequence[Any]) -> Exception:
     """What an exception out of a template means: the template's refusal, or something the user must mend."""
     import jinja2
 
-    from .environment import template_line
+    from pytest_cachesafe.frontends.environment import template_line
 
     line = template_line(error)
     where = label if line is None else f"{label}, line {line}"
@@ -423,7 +422,7 @@ def _as_chat(messages: Any) -> Chat:
         return replace(messages, settings=dict(messages.settings))
     to_chat: Callable[[Any], Chat] | None
     try:
-        from ..messages import to_chat
+        from pytest_cachesafe.messages import to_chat
     except ImportError:
         to_chat = None
     if to_chat is not None:

@@ -3,8 +3,8 @@
 A tokenizer cuts its added tokens out of the raw text before anything else, and handles what is between them piece by
 piece. So the ids of a text are the ids of its pieces, one after the other, and a piece need not be tokenised twice.
 This holds for added tokens that are matched as they stand (`normalized`, `lstrip`, `rstrip` and `single_word` all
-false), found leftmost first and longest first; others stay inside the pieces. Where a tokenizer does not allow it, whole
-texts are tokenised: slower, never different.
+false), found leftmost first and longest first; others stay inside the pieces. Where a tokenizer does not allow it,
+whole texts are tokenised: slower, never different.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from ..prompt import UsageError
+from pytest_cachesafe.prompt import UsageError
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -73,10 +73,8 @@ class IncrementalEncoder:
             return "the model drops merges at random"
         guard = self._guard
         for probe in _PROBES:
-            if self._whole(probe + guard + probe) != self._piece(probe, True) + [
-                self._ids[guard],
-                *self._piece(probe, False),
-            ]:
+            parts = [*self._piece(probe, True), self._ids[guard], *self._piece(probe, False)]
+            if self._whole(probe + guard + probe) != parts:
                 return "pieces between added tokens do not give the ids of the whole text"
         return None
 

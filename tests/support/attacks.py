@@ -13,8 +13,8 @@ ATTACKS: dict[str, str] = {
     "times unused": "{% set x = 'a' * 3000000000 %}ok",
     "times list": "{{ ([0] * 10**9) | length }}",
     "times tuple of messages": "{{ (messages * 10**8) | length }}",
-    "power": "{{ 10 ** 10 ** 8 }}",
-    "power in a condition": "{% if 7 ** 7 ** 9 %}x{% endif %}",
+    "power": "{{ 10 ** (10 ** 8) }}",
+    "power in a condition": "{% if 7 ** (7 ** 9) %}x{% endif %}",
     "squares": "{% set n = namespace(i=3) %}{% for _ in range(60) %}{% set n.i = n.i * n.i %}{% endfor %}x",
     "percent width": "{{ '%1000000000d' % 1 }}",
     "percent precision": "{{ '%.1000000000f' % 1 }}",
@@ -69,16 +69,20 @@ ATTACKS: dict[str, str] = {
     "endless macro": "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
     "recursive loop": "{% for x in [1] recursive %}{{ loop([1, 1]) }}{% endfor %}",
     "doubling lists printed": _DOUBLE_LISTS + "{{ a }}",
-    "doubling lists compared": _DOUBLE_LISTS + _DOUBLE_LISTS.replace("set a", "set b").replace("[a, a]", "[b, b]")
+    "doubling lists compared": _DOUBLE_LISTS
+    + _DOUBLE_LISTS.replace("set a", "set b").replace("[a, a]", "[b, b]")
     + "{{ a == b }}",
     "doubling lists dumped": _DOUBLE_LISTS + "{{ a | tojson }}",
     "doubling tuples": _DOUBLE_LISTS.replace("[", "(").replace("]", ")") + "{{ {a: 1} | length }}",
     "doubling mappings": "{% set a = {} %}" + "{% set a = {'x': a, 'y': a} %}" * 60 + "{{ a }}",
     "doubling dict()": "{% set a = {} %}" + "{% set a = dict(x=a, y=a) %}" * 60 + "{{ a }}",
     "doubling by plus": "{% set a = ['x'] %}" + "{% set a = a + a %}" * 60 + "{{ a | length }}",
-    "doubling by filters": "{% set a = ['x'] %}" + "{% set a = [none, none] | map('default', a, true) | list %}" * 60 + "{{ a }}",
+    "doubling by filters": "{% set a = ['x'] %}"
+    + "{% set a = [none, none] | map('default', a, true) | list %}" * 60
+    + "{{ a }}",
     "doubling by batch": "{% set a = ['x'] %}"
-    + "{% set a = [none, none] | map('default', a, true) | batch(2) | first %}" * 60 + "{{ a }}",
+    + "{% set a = [none, none] | map('default', a, true) | batch(2) | first %}" * 60
+    + "{{ a }}",
     "doubling namespaces": "{% set a = namespace(x=1) %}" + "{% set a = namespace(x=a, y=a) %}" * 60 + "{{ a }}",
     "sum of lists": "{{ ([[0] * 1000] * 900) | sum(start=[]) | length }}" * 100,
     "lists of ranges": "{% for i in range(99999) %}{% set x = range(99999) | list %}{% endfor %}",
