@@ -239,7 +239,14 @@ def _sources(config: Any, option: Option, levels: Sequence[Mapping[str, Any]]) -
         yield f"@pytest.mark.cachesafe({option.name}=…)", "marker", keywords.get(option.name)
     if option.flag:
         yield option.spelling, "flag", config.getoption(option.dest, None)
-        yield option.dest, "ini", _ini(config, option)
+        value = _ini(config, option)
+        yield option.dest, "ini", _beside_ini(config, value) if option.name == "model" and value else value
+
+
+def _beside_ini(config: Any, name: str) -> str:
+    """A path in an ini file is meant from where the file is, not from where pytest was started."""
+    path = (config.inipath.parent if config.inipath else config.rootpath) / name
+    return str(path) if path.exists() else name
 
 
 def _ini(config: Any, option: Option) -> Any:

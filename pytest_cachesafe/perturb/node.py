@@ -7,7 +7,7 @@ process runs one test at a time (a pytest inside a test pushes on top). Standard
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -53,20 +53,27 @@ class NodeState:
     # Keys of a report's JSON form that are worth a JUnit property; others are lists or details.
     PROPERTIES = ("verdict", "first_step", "worst_step", "lost_tokens", "lost_blocks", "cause", "origin", "front_end")
 
+    # A generative test asserts hundreds of times; its first reports are enough of properties.
+    MOST_RECORDS = 20
+
     def __init__(self, item: Any) -> None:
         self._item = item
         self._settings: Settings | None = None
         self.nodeid: str = item.nodeid
         self.assert_calls = 0
         self.records = 0
+        self._notes: set[str] = set()
         # Children's prompts by setting; kept here so that every assertion in the test shares one child per setting.
         self.reruns_done: dict[str, Any] = {}
 
     def begin_attempt(self) -> None:
-        """Forget the counters: a plugin that repeats failing tests starts the same item again."""
+        """Forget everything: a plugin that repeats failing tests starts the same item again."""
         self.assert_calls = 0
         self.records = 0
+        self._notes.clear()
         self.reruns_done.clear()
+        properties = self._item.user_properties
+        properties[:] = [pair for pair in properties if not str(pair[0]).startswith("cachesafe_")]
 
     @property
     def config(self) -> Any:
@@ -114,13 +121,15 @@ class NodeState:
         The second report in a test gets names that end in `_2`, and so on: JUnit consumers read names as keys.
         """
         self.records += 1
+        if self.records > self.MOST_RECORDS:
+            return
         suffix = "" if self.records == 1 else f"_{self.records}"
         values = report.as_dict()
         for key in self.PROPERTIES:
             value = values.get(key)
             if isinstance(value, (str, int, float, bool)):
                 self.property(f"cachesafe_{key}{suffix}", value)
-        for note in self._notes(values):
+        for note in (*(values.get("warnings") or ()), *(values.get("notes") or ())):
             self.note(note)
 
     def property(self, name: str, value: Scalar) -> None:
@@ -128,13 +137,11 @@ class NodeState:
         self._item.user_properties.append((name, value))
 
     def note(self, text: str) -> None:
-        """Have one line shown in the summary at the end of the session."""
-        self.property("cachesafe_note", " ".join(text.split()))
-
-    @staticmethod
-    def _notes(values: Mapping[str, Any]) -> Iterator[str]:
-        yield from values.get("warnings") or ()
-        yield from values.get("notes") or ()
+        """Have one line shown in the summary at the end of the session, once however often it is noted."""
+        line = " ".join(text.split())
+        if line not in self._notes:
+            self._notes.add(line)
+            self.property("cachesafe_note", line)
 
 
 def push(state: NodeState) -> None:

@@ -161,3 +161,11 @@ def test_the_model_option_is_the_default_template(project: Any) -> None:
         "    assert chat_template.render([{'role': 'user', 'content': 'hi'}]).text == '<user>hi'\n"
     )
     project.run("--cachesafe-model=plain.jinja").assert_outcomes(passed=1)
+
+
+def test_a_path_in_the_ini_file_is_meant_from_there(project: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    (project.path / "plain.jinja").write_text("{{ messages[0].content }}", encoding="utf-8")
+    project.ini("cachesafe_model = plain.jinja")
+    project.test("def test_it(chat_template):\n    assert 'plain.jinja' in chat_template.name", name="sub/test_it.py")
+    monkeypatch.chdir(project.path / "sub")
+    project.run().assert_outcomes(passed=1)

@@ -136,3 +136,29 @@ def test_no_test_is_running_between_tests(project: Any) -> None:
     result = project.run()
     result.assert_outcomes(failed=1)
     assert "INTERNALERROR" not in result.stdout.str() + result.stderr.str()
+
+
+def test_many_assertions_leave_few_properties_and_one_note(project: Any) -> None:
+    project.test(
+        "from pytest_cachesafe import Accept\n"
+        "def test_it():\n"
+        "    for _ in range(200):\n"
+        "        assert_prefix_stable(STABLE, accept=[Accept(cause='date')])\n"
+    )
+    result = project.run("--junitxml=out.xml")
+    result.assert_outcomes(passed=1)
+    assert result.stdout.str().count("no longer happens") == 1
+    text = (project.path / "out.xml").read_text(encoding="utf-8")
+    assert 0 < text.count("cachesafe_verdict") <= 20
+
+
+def test_unittest_classes_work(project: Any) -> None:
+    project.test(
+        "import unittest\n"
+        "class TestIt(unittest.TestCase):\n"
+        "    def test_good(self):\n        assert_prefix_stable(STABLE)\n"
+        "    def test_bad(self):\n        assert_prefix_stable(BROKEN)\n"
+    )
+    result = project.run("--junitxml=out.xml")
+    result.assert_outcomes(passed=1, failed=1)
+    assert _properties(project.path / "out.xml")["test_bad"]["cachesafe_verdict"] == "history"
