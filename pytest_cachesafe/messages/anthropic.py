@@ -18,9 +18,9 @@ def convert(body: Mapping[str, Any]) -> Parts:
     Raises:
         UsageError: a message without role, or content of a wrong type.
     """
-    parts = Parts(model=body.get("model"))
+    parts = Parts()
     system = body.get("system")
-    if system is not None and system != []:
+    if system not in (None, "", []):
         check_content(system, "system")
         parts.add({"role": "system", "content": _content(system, "system", parts)}, "system")
     names: dict[str, str] = {}

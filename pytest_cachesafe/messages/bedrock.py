@@ -24,10 +24,9 @@ def convert(body: Mapping[str, Any]) -> Parts:
     Raises:
         UsageError: a message without role, or content of a wrong type.
     """
-    model = body.get("modelId", body.get("model"))
-    parts = Parts(model=model if isinstance(model, str) else None)
+    parts = Parts()
     system = body.get("system")
-    if system:
+    if system not in (None, "", []):
         check_content(system, "system")
         parts.add({"role": "system", "content": _content(system, "system", parts)}, "system")
     names: dict[str, str] = {}

@@ -168,7 +168,6 @@ def _chat(parts: Parts, wire: str, body: dict[str, Any] | None, notes: Sequence[
         tools=parts.tools,
         settings=parts.settings,
         wire=wire,
-        model=parts.model,
         body=body,
         paths=tuple(parts.paths),
         notes=(*notes, *parts.notes),
@@ -199,12 +198,22 @@ def _with_controls(chat: Chat, body: Mapping[str, Any]) -> Chat:
     key = body.get("key")
     chat.key = None if key is None else str(key)
     model = body.get("model", body.get("modelId"))
-    if chat.model is None and isinstance(model, str):
-        chat.model = model
-    text, ids = body.get("generated_text"), body.get("generated_ids")
-    if text is not None or ids is not None:
-        chat.generated = Generated(text, None if ids is None else tuple(ids))
+    if model is not None and not isinstance(model, str):
+        raise UsageError(f"model is {kind_of(model)}; a model name is meant")
+    chat.model = model
+    chat.generated = _generated(body)
     return chat
+
+
+def _generated(body: Mapping[str, Any]) -> Generated | None:
+    text, ids = body.get("generated_text"), body.get("generated_ids")
+    if text is not None and not isinstance(text, str):
+        raise UsageError(f"generated_text is {kind_of(text)}; the generated text is meant")
+    if ids is None:
+        return None if text is None else Generated(text)
+    if not isinstance(ids, list) or not all(isinstance(i, int) and not isinstance(i, bool) for i in ids):
+        raise UsageError("generated_ids must be a list of token ids")
+    return Generated(text, tuple(ids))
 
 
 def _now(value: Any) -> datetime | None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pytest_cachesafe.messages import objects
+from pytest_cachesafe.messages.plain import type_of
 
 __all__ = ["BODY_KEYS", "WIRES", "detect_body", "detect_list", "is_body", "is_message"]
 
@@ -39,7 +40,7 @@ def is_message(obj: Any) -> bool:
         if "role" in obj:
             return True
         return not is_body(obj) and (
-            obj.get("type") in _RESPONSES_ITEMS | {"reasoning", "message"}
+            type_of(obj) in _RESPONSES_ITEMS | {"reasoning", "message"}
             or isinstance(obj.get("parts"), list)
             or objects.is_framework_dict(obj)
         )
@@ -62,17 +63,17 @@ def detect_list(messages: Sequence[Any]) -> str:
             continue
         if "parts" in message and "content" not in message:
             return "gemini"
-        if message.get("type") in _RESPONSES_ITEMS or (message.get("type") == "reasoning" and "role" not in message):
+        if type_of(message) in _RESPONSES_ITEMS or (type_of(message) == "reasoning" and "role" not in message):
             return "openai-responses"
     if any("tool_calls" in m or m.get("role") == "tool" for m in messages if isinstance(m, Mapping)):
         return "messages"
     for block in _blocks(messages):
-        kind = block.get("type")
+        kind = type_of(block)
         if kind in _ANTHROPIC_BLOCKS:
             return "anthropic"
         if kind in ("input_text", "output_text", "input_image", "input_file"):
             return "openai-responses"
-        if kind is None and not _BEDROCK_BLOCKS.isdisjoint(block):
+        if "type" not in block and not _BEDROCK_BLOCKS.isdisjoint(block):
             return "bedrock"
     return "messages"
 
@@ -104,7 +105,7 @@ def detect_body(body: Mapping[str, Any]) -> str:
         return "anthropic"
     if any("function" in tool for tool in specs):
         return "openai-chat"
-    if any(block.get("type") in _ANTHROPIC_BLOCKS for block in blocks):
+    if any(type_of(block) in _ANTHROPIC_BLOCKS for block in blocks):
         return "anthropic"
     if any(key in body for key in _OPENAI_KEYS) or any(m.get("role") == "system" for m in plain):
         return "openai-chat"

@@ -119,8 +119,7 @@ def convert(body: Mapping[str, Any]) -> Parts:
     Raises:
         UsageError: contents or parts of a wrong type.
     """
-    model = body.get("model")
-    out = Parts(model=model if isinstance(model, str) else None)
+    out = Parts()
     where, system = config_of(body, "systemInstruction", "system_instruction")
     if system is not None:
         content = system.get("parts", system) if isinstance(system, dict) else system

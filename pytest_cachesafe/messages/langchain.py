@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_cachesafe.messages.parts import add_text, joined
-from pytest_cachesafe.messages.plain import kind_of, snapshot
+from pytest_cachesafe.messages.plain import kind_of, snapshot, type_of
 from pytest_cachesafe.prompt import UsageError
 
 __all__ = ["convert", "is_message", "is_pair", "is_stored"]
@@ -39,12 +39,18 @@ def is_message(obj: Any) -> bool:
 
 def is_pair(obj: Any) -> bool:
     """Whether `obj` is a message as a pair of role and content."""
-    return isinstance(obj, tuple) and len(obj) == 2 and obj[0] in _ROLES and isinstance(obj[1], (str, list))
+    return (
+        isinstance(obj, tuple)
+        and len(obj) == 2
+        and isinstance(obj[0], str)
+        and obj[0] in _ROLES
+        and isinstance(obj[1], (str, list))
+    )
 
 
 def is_stored(obj: Any) -> bool:
     """Whether `obj` is a message dict in LangChain's own forms (type instead of role)."""
-    if not isinstance(obj, Mapping) or "role" in obj or obj.get("type") not in _ROLES:
+    if not isinstance(obj, Mapping) or "role" in obj or type_of(obj) not in _ROLES:
         return False
     return isinstance(obj.get("data"), Mapping) or "content" in obj
 
@@ -114,7 +120,7 @@ def _content(content: Any, has_calls: bool, path: str, notes: list[str]) -> tupl
         if isinstance(block, str):
             blocks.append({"type": "text", "text": block})
             continue
-        kind = block.get("type") if isinstance(block, dict) else None
+        kind = type_of(block)
         if kind in ("thinking", "reasoning"):
             texts = [block.get("thinking", block.get("reasoning"))]
             texts += [s.get("text") for s in block.get("summary") or () if isinstance(s, dict)]

@@ -18,7 +18,7 @@ def convert(body: Mapping[str, Any]) -> Parts:
     Raises:
         UsageError: a message without role, or content of a wrong type.
     """
-    parts = Parts(model=body.get("model"))
+    parts = Parts()
     for index, message in enumerate(items_of(body, "messages")):
         path = f"messages[{index}]"
         role_of(message, path)

@@ -20,10 +20,11 @@ def convert(body: Mapping[str, Any]) -> Parts:
     Raises:
         UsageError: an item without role or type, or content of a wrong type.
     """
-    model = body.get("model")
-    parts = Parts(model=model if isinstance(model, str) else None)
+    parts = Parts()
     instructions = body.get("instructions")
-    if isinstance(instructions, str) and instructions:
+    if instructions is not None and not isinstance(instructions, str):
+        raise UsageError(f"instructions is {kind_of(instructions)}; a string is meant")
+    if instructions:
         parts.add({"role": "system", "content": instructions}, "instructions")
     given = body.get("input")
     if isinstance(given, str):

@@ -24,7 +24,6 @@ class Parts:
     paths: list[str] = field(default_factory=list)
     tools: list[Any] | None = None
     settings: dict[str, Any] = field(default_factory=dict)
-    model: str | None = None
     notes: list[str] = field(default_factory=list)
 
     def add(self, message: dict[str, Any], path: str) -> None:

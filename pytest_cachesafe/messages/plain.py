@@ -18,7 +18,7 @@ from uuid import UUID
 
 from pytest_cachesafe.prompt import UsageError
 
-__all__ = ["kind_of", "pydantic_dump", "snapshot"]
+__all__ = ["kind_of", "pydantic_dump", "snapshot", "type_of"]
 
 # Packages whose pydantic objects go back over the wire with the keys that were set and no others.
 _SDK_PACKAGES = ("openai", "anthropic", "groq", "mistralai", "together", "cerebras")
@@ -48,6 +48,12 @@ def kind_of(value: Any) -> str:
         if isinstance(value, types):
             return words
     return f"an object of type {type(value).__name__}"
+
+
+def type_of(block: Any) -> str | None:
+    """The `type` of a dict (or None): data from a user may hold anything there."""
+    kind = block.get("type") if isinstance(block, Mapping) else None
+    return kind if isinstance(kind, str) else None
 
 
 def package_of(value: Any) -> str:

@@ -19,7 +19,7 @@ from pytest_cachesafe.frontends.wire_bodies import rendered_settings
 from pytest_cachesafe.messages import growing_requests, to_chat
 from pytest_cachesafe.prompt import Chat, Prompt, UsageError
 
-exact = settings(derandomize=True, deadline=None, max_examples=200)
+exact = settings(derandomize=True, deadline=None, max_examples=120)
 
 
 def prompt(obj: Any) -> Prompt:
