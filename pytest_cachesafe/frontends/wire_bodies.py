@@ -41,7 +41,8 @@ def lay_out(chat: Chat, writer: Writer) -> None:
         writer.entry("model", chat.model, "modelId" if body is not None and "modelId" in body else "model")
     writer.part = "template"
     for name, (value, path) in rendered_settings(chat).items():
-        _setting(name, value, path, writer)
+        if name != "tool_choice":
+            _setting(name, value, path, writer)
     if body is None or layout is None:
         _tools(chat.tools, "tools", writer)
         _chat_messages(chat.messages, writer)
@@ -50,7 +51,10 @@ def lay_out(chat: Chat, writer: Writer) -> None:
 
 
 def rendered_settings(chat: Chat) -> dict[str, tuple[Any, str]]:
-    """name -> (value, path in the body) of every setting that reaches the prompt, in the order it is written."""
+    """name -> (value, path in the body) of every setting that reaches the prompt.
+
+    They are written in front of the tools, but for Anthropic's tool choice, which stands in front of the messages.
+    """
     body: Mapping[str, Any] = chat.body or {}
     found: dict[str, tuple[Any, str]] = {}
     for name, keys in _SETTINGS.get(chat.wire, {}).items():
@@ -62,6 +66,9 @@ def rendered_settings(chat: Chat) -> dict[str, tuple[Any, str]]:
     for name in sorted(chat.settings):
         holder = next((k for k in _KEYWORDS if isinstance(body.get(k), Mapping) and name in body[k]), None)
         found[name] = (chat.settings[name], f"{holder}.{name}" if holder else name)
+    choice, path = _choice(body, chat.wire)
+    if choice is not None:
+        found["tool_choice"] = (choice, path)
     return found
 
 
@@ -124,12 +131,23 @@ def _system(blocks: Any, path: str, writer: Writer, kind: str = "text") -> None:
             writer.block("system: ", ".", block, where)
 
 
-def _choice(value: Any, path: str, writer: Writer) -> None:
+def _choice(body: Mapping[str, Any], wire: str) -> tuple[Any, str]:
+    """(tool choice, path); None for the default. Elsewhere than at Anthropic a choice leaves the prompt alone."""
+    if wire == "anthropic":
+        value, path = body.get("tool_choice"), "tool_choice"
+    elif wire == "bedrock" and isinstance(body.get("toolConfig"), Mapping):
+        value, path = body["toolConfig"].get("toolChoice"), "toolConfig.toolChoice"
+    else:
+        return None, ""
+    return (None if value in ({"type": "auto"}, {"auto": {}}) else value), path
+
+
+def _write_choice(body: Mapping[str, Any], wire: str, writer: Writer) -> None:
     """Anthropic renders the tool choice behind the system text: a change voids the messages only."""
-    if value is None or value in ({"type": "auto"}, {"auto": {}}):
-        return
-    writer.part, writer.index, writer.role = "template", None, None
-    _setting("tool_choice", value, path, writer)
+    value, path = _choice(body, wire)
+    if value is not None:
+        writer.part, writer.index, writer.role = "template", None, None
+        _setting("tool_choice", value, path, writer)
 
 
 def _chat_messages(messages: Sequence[Any], writer: Writer) -> None:
@@ -160,7 +178,7 @@ def _chat_message(message: Mapping[str, Any], role: str, path: str) -> Callable[
 def _anthropic(body: Mapping[str, Any], writer: Writer) -> None:
     _tools(body.get("tools"), "tools", writer)
     _system(body.get("system"), "system", writer)
-    _choice(body.get("tool_choice"), "tool_choice", writer)
+    _write_choice(body, "anthropic", writer)
     _block_messages(body["messages"], writer)
 
 
@@ -173,7 +191,7 @@ def _bedrock(body: Mapping[str, Any], writer: Writer) -> None:
     else:
         _tools(body.get("tools"), "tools", writer)
     _system(body.get("system"), "system", writer)
-    _choice(config.get("toolChoice"), "toolConfig.toolChoice", writer)
+    _write_choice(body, "bedrock", writer)
     _block_messages(body["messages"], writer)
 
 

@@ -178,6 +178,8 @@ def test_the_tool_choice_stands_in_front_of_the_messages() -> None:
     at = text(forced).index("tool_choice")
     assert text(forced).index("Rules.") < at < text(forced).index("Oslo and Rome?")
     assert text({**ANTHROPIC, "tool_choice": {"type": "auto"}}) == text(ANTHROPIC)
+    assert rendered_settings(to_chat(forced)) == {"tool_choice": (forced["tool_choice"], "tool_choice")}
+    assert text({**OPENAI, "tool_choice": "none"}) == text(OPENAI)
 
 
 def test_markers_of_every_provider_are_invisible() -> None:
