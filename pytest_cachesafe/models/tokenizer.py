@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["LoadedTokenizer", "load_tokenizer", "wrap_tokenizer"]
 
-_LAYOUT = 1
+# Raise it when an entry of the same source would be written differently.
+_LAYOUT = 2
 _KEEP = 4
 _SOURCE_PATTERNS = ("*.json", "*.jinja", "*.txt", "*.model", "*.tiktoken", "additional_chat_templates/*.jinja")
 
@@ -65,7 +66,8 @@ def load_tokenizer(name_or_path: str | os.PathLike[str], *, allow_download: bool
     `allow_download`: whether the hub may be asked; None leaves it to CACHESAFE_ALLOW_DOWNLOAD=1.
 
     Warns:
-        ModelWarning: a GGUF file whose way of splitting text is not known.
+        ModelWarning: a GGUF file whose way of splitting text is not known, or a folder whose tokenizer.json gives other
+            ids than the class that transformers picks for it.
 
     Raises:
         ModelNotFound: it is nowhere; the line lists the places and how to get it.
@@ -194,11 +196,37 @@ def _write(source: Source, folder: Path) -> None:
         facts |= {
             "special_tokens": dict(loaded.special_tokens_map),
             "chat_template": loaded.chat_template,
-            "notes": [],
+            "notes": _rebuilt_otherwise(source, backend),
         }
     facts["encode_special_tokens"] = encode_special
     (folder / "backend.json").write_text(backend.to_str(), encoding="utf-8")
     (folder / "facts.json").write_text(json.dumps(facts, ensure_ascii=False), encoding="utf-8")
+
+
+# Blanks, line ends, digits, case, contractions, marks and scripts: what pre-tokenizers and normalizers disagree about.
+_PROBES = (" ", "  a  b", "x:\n\n1.", "\t\r\n ", "in 1234567 I'LL", "ünï cafe\u0301", "日本語、한국어", '🙂 {"a": [1]}')
+
+
+def _rebuilt_otherwise(source: Source, backend: Any) -> list[str]:
+    """A note where transformers' class makes other ids than the model's own tokenizer.json does.
+
+    Some of its classes build the pipeline anew: 5.20 drops the blanks of DeepSeek V3's byte-level file, 5.24 does not.
+    """
+    file = source.path / "tokenizer.json" if source.kind == "folder" else source.path
+    if not file.is_file():
+        return []
+    from tokenizers import Tokenizer
+
+    own = _plain_backend(Tokenizer.from_file(str(file)).to_str(), encode_special_tokens=False)
+    made = _plain_backend(backend.to_str(), encode_special_tokens=False)
+    for probe in _PROBES:
+        theirs = made.encode(probe, add_special_tokens=False).ids
+        if theirs != own.encode(probe, add_special_tokens=False).ids:
+            return [
+                f"{source.words}: transformers {_version('transformers')} makes other token ids than the tokenizer.json"
+                f" in it (for {probe!r}); an engine with another version may not agree, so try a newer transformers"
+            ]
+    return []
 
 
 def _through_auto(source: Source) -> Any:

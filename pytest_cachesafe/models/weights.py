@@ -95,7 +95,7 @@ def _convert_weights(path: Path, folder: Path) -> None:
     tokenizer = convert_tokenizer(path)
     how: dict[str, Any] = {"gguf_file": path.name, "dtype": torch.float32}
     if hasattr(transformers, "GgufConfig"):
-        # Since 5.2x some architectures keep their weights in quantised blocks unless told otherwise.
+        # From 5.24 on some architectures keep their weights in quantised blocks unless told otherwise.
         how["quantization_config"] = transformers.GgufConfig(dequantize=True)
     try:
         model = AutoModelForCausalLM.from_pretrained(

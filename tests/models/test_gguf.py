@@ -45,21 +45,23 @@ def ids(tokenizer: LoadedTokenizer, text: str) -> list[int]:
 def test_same_ids_as_the_tokenizer_json(
     fixture: str, pre: str, request: pytest.FixtureRequest, gguf: Path, empty_cache: Path
 ) -> None:
+    from tokenizers import Tokenizer
+
     folder: Path = request.getfixturevalue(fixture)
     gguf.write_bytes(from_tokenizer_json(folder, pre))
-    converted, oracle = load_tokenizer(gguf), load_tokenizer(folder)
+    converted, oracle = load_tokenizer(gguf).backend, Tokenizer.from_file(str(folder / "tokenizer.json"))
 
     @given(st.one_of(st.text(max_size=80), st.sampled_from(MIXED)))
     @settings(max_examples=150, derandomize=True, deadline=None)
     def same(text: str) -> None:
-        normalizer = oracle.backend.normalizer
+        normalizer = oracle.normalizer
         # llama.cpp has no normalisation; Qwen's tokenizer.json has, which is a difference of the two, not of ours.
         text = text if normalizer is None else normalizer.normalize_str(text)
-        assert ids(converted, text) == ids(oracle, text)
+        assert converted.encode(text, add_special_tokens=False).ids == oracle.encode(text, add_special_tokens=False).ids
 
     same()
     for text in MIXED:
-        assert ids(converted, text) == ids(oracle, text)
+        same.hypothesis.inner_test(text)
 
 
 def test_smollm2_splits_digits(smollm2_tokenizer_dir: Path) -> None:

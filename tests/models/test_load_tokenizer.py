@@ -122,7 +122,24 @@ def test_a_broken_tokenizer_is_one_line(tiny_folder: Path, empty_cache: Path) ->
     with pytest.raises(UsageError, match=r"the tokenizer of folder .*tiny cannot be loaded: ") as caught:
         load_tokenizer(tiny_folder)
     assert "\n" not in str(caught.value)
-    assert not list((empty_cache / "tokenizers").glob("*/"))
+    assert not [path for path in (empty_cache / "tokenizers").iterdir() if path.is_dir()]
+
+
+def test_a_class_that_makes_other_ids_than_the_file_is_reported(
+    tiny_folder: Path, empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tokenizers import Tokenizer
+    from transformers import AutoTokenizer
+
+    load_tokenizer(tiny_folder)
+    theirs = AutoTokenizer.from_pretrained(str(tiny_folder))
+    other = json.loads((tiny_folder / "tokenizer.json").read_text(encoding="utf-8"))
+    other["pre_tokenizer"] = None
+    theirs._tokenizer = Tokenizer.from_str(json.dumps(other))
+    monkeypatch.setattr(AutoTokenizer, "from_pretrained", lambda *_, **__: theirs)
+    change_config(tiny_folder, chat_template="so that it is loaded anew")
+    with pytest.warns(ModelWarning, match=r"makes other token ids than the tokenizer\.json in it \(for ' '\)"):
+        load_tokenizer(tiny_folder)
 
 
 def test_no_code_from_the_model_is_run(tiny_folder: Path, empty_cache: Path) -> None:
