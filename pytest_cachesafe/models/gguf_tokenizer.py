@@ -183,7 +183,7 @@ def _through_transformers(path: Path, metadata: dict[str, Any]) -> tuple[Tokeniz
     backend: Tokenizer = loaded.backend_tokenizer
     if kind == "gpt2" and type(backend.pre_tokenizer).__name__ == "ByteLevel":
         return backend, (
-            f"{path.name}: transformers does not know how tokenizer.ggml.pre={pre!r} splits text and uses GPT-2's rule;"
+            f"transformers does not know how tokenizer.ggml.pre={pre!r} splits text and uses GPT-2's rule;"
             " token ids may differ from the engine's, so give the model's own tokenizer.json if you have it",
         )
     return backend, ()

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from pytest_cachesafe.models.cache import cache_root
-from pytest_cachesafe.models.errors import ModelNotFound
+from pytest_cachesafe.models.errors import ModelNotFound, one_line
 from pytest_cachesafe.models.hub import (
     ALLOW_DOWNLOAD,
     TOKENIZER_PATTERNS,
@@ -110,7 +110,15 @@ def find_source(
     text = os.fspath(name_or_path)
     if not text.strip():
         raise UsageError('an empty model name: give a path, or a name such as "HuggingFaceTB/SmolLM2-135M-Instruct"')
-    path = Path(text).expanduser()
+    try:
+        path = Path(text).expanduser()
+        path.exists()
+    # Too long, a null character, the home folder of a user who does not exist.
+    except (OSError, RuntimeError, ValueError) as error:
+        shown = text if len(text) < 80 else text[:79] + "…"
+        raise ModelNotFound(f"{shown!r} is neither a path nor a model name: {one_line(error)}") from None
+    if not text.isprintable():
+        raise ModelNotFound(f"{text!r} is no model name, and a path with control characters is not read")
     if not isinstance(name_or_path, str) or _looks_like_path(text) or path.is_file():
         if not path.exists():
             raise ModelNotFound(f"{text}: no such file or folder")

@@ -16,6 +16,7 @@ from hashlib import sha256
 from importlib import metadata
 from pathlib import Path
 from shutil import rmtree
+from threading import Lock
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
@@ -58,6 +59,7 @@ class LoadedTokenizer:
 
 # Reading 5 MB of JSON into the backend takes 0.3 to 0.5 s, and a test suite asks for the same few again and again.
 _recent: OrderedDict[Path, LoadedTokenizer] = OrderedDict()
+_guard = Lock()
 
 
 def load_tokenizer(name_or_path: str | os.PathLike[str], *, allow_download: bool | None = None) -> LoadedTokenizer:
@@ -77,7 +79,8 @@ def load_tokenizer(name_or_path: str | os.PathLike[str], *, allow_download: bool
     need("tokenizers", "render", f"the tokenizer of {os.fspath(name_or_path)}")
     fingerprint = _fingerprint(source)
     target = cache_root() / "tokenizers" / _key(source, fingerprint)
-    loaded = _recent.get(target)
+    with _guard:
+        loaded = _recent.get(target)
     if loaded is None:
         build_once(target, lambda folder: _write(source, folder))
         try:
@@ -86,11 +89,13 @@ def load_tokenizer(name_or_path: str | os.PathLike[str], *, allow_download: bool
         except Exception:
             rmtree(target, ignore_errors=True)
             loaded = _read(build_once(target, lambda folder: _write(source, folder)), fingerprint)
+    with _guard:
         _recent[target] = loaded
-    _recent.move_to_end(target)
-    while len(_recent) > _KEEP:
-        _recent.popitem(last=False)
-    for note in loaded.notes:
+        _recent.move_to_end(target)
+        while len(_recent) > _KEEP:
+            _recent.popitem(last=False)
+    notes = tuple(f"{source.words}: {note}" for note in loaded.notes)
+    for note in notes:
         warn(note, ModelWarning, stacklevel=2)
     return LoadedTokenizer(
         name=os.fspath(name_or_path),
@@ -99,7 +104,7 @@ def load_tokenizer(name_or_path: str | os.PathLike[str], *, allow_download: bool
         special_tokens=dict(loaded.special_tokens),
         backend=loaded.backend,
         fingerprint=fingerprint,
-        notes=loaded.notes,
+        notes=notes,
     )
 
 
@@ -223,7 +228,7 @@ def _rebuilt_otherwise(source: Source, backend: Any) -> list[str]:
         theirs = made.encode(probe, add_special_tokens=False).ids
         if theirs != own.encode(probe, add_special_tokens=False).ids:
             return [
-                f"{source.words}: transformers {_version('transformers')} makes other token ids than the tokenizer.json"
+                f"transformers {_version('transformers')} makes other token ids than the tokenizer.json"
                 f" in it (for {probe!r}); an engine with another version may not agree, so try a newer transformers"
             ]
     return []

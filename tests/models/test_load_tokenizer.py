@@ -219,6 +219,10 @@ def test_a_warning_comes_back_at_every_load(tmp_path: Path, empty_cache: Path) -
         ("./nowhere", r"\./nowhere: no such file or folder"),
         ("nowhere.gguf", r"nowhere\.gguf: no such file or folder"),
         ("", "an empty model name"),
+        ("~no_such_user/model", "'~no_such_user/model' is neither a path nor a model name"),
+        ("x" * 5000, "x…' is neither a path nor a model name"),
+        ("a\0b", "is neither a path nor a model name|is no model name"),
+        ("a\nb", r"'a\\nb' is no model name"),
         ("what is this", r"model 'what is this' not found .*: give the path of a folder or \.gguf file"),
         (
             "nobody/nothing",
