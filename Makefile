@@ -24,7 +24,7 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.made pyproject.toml
-	$(PIP) install -e ".[render]"
+	$(PIP) install -e ".[render,clock]"
 	@touch $@
 
 # torch first, pinned, so that nothing later chooses another. It must be a CPU build: where the package index serves a
@@ -49,7 +49,7 @@ test-all: $(VENV)/.test models
 	$(PYTEST)
 
 bench: $(VENV)/.test models
-	$(BIN)/python tests/bench/run.py
+	$(BIN)/python benchmarks/run.py
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .

@@ -53,7 +53,8 @@ def measure(model: str) -> None:
     def render_all() -> list[str]:
         variables = {**tokenizer.special_tokens, "add_generation_prompt": True}
         return [
-            render_jinja_template(conversations=[messages[:end]], chat_template=source, **variables)[0][0] for end in ends
+            render_jinja_template(conversations=[messages[:end]], chat_template=source, **variables)[0][0]
+            for end in ends
         ]
 
     texts = render_all()
@@ -91,7 +92,9 @@ def memory(source: Any, tokenizer: Any, messages: list[dict[str, Any]]) -> None:
         check_prefix_stable(part, template=fresh)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    print(f"  peak memory, half and whole chat   {peaks[0] / 1e6:.1f} MB, {peaks[1] / 1e6:.1f} MB  (x{peaks[1] / peaks[0]:.2f})")
+    print(
+        f"  peak memory, half and whole chat   {peaks[0] / 1e6:.1f} MB, {peaks[1] / 1e6:.1f} MB  (x{peaks[1] / peaks[0]:.2f})"
+    )
 
 
 if __name__ == "__main__":

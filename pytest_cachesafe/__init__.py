@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pytest_cachesafe.prefix.compare import compare
     from pytest_cachesafe.prefix.result import PrefixFailure, StabilityReport
     from pytest_cachesafe.prefix.toggles import Toggle
-    from pytest_cachesafe.prompt import Prompt, UsageError
+    from pytest_cachesafe.prompt import Prompt, Turn, UsageError
     from pytest_cachesafe.recording import Recording
     from pytest_cachesafe.stability import (
         CachesafeWarning,
@@ -31,6 +31,7 @@ __all__ = [
     "Recording",
     "StabilityReport",
     "Toggle",
+    "Turn",
     "UsageError",
     "__version__",
     "assert_prefix_stable",
@@ -50,6 +51,7 @@ _HOMES = {
     "Recording": "pytest_cachesafe.recording",
     "StabilityReport": "pytest_cachesafe.prefix.result",
     "Toggle": "pytest_cachesafe.prefix.toggles",
+    "Turn": "pytest_cachesafe.prompt",
     "UsageError": "pytest_cachesafe.prompt",
     "assert_prefix_stable": "pytest_cachesafe.stability",
     "assert_prefix_stable_async": "pytest_cachesafe.stability",

@@ -148,10 +148,10 @@ class Prompt:
 
     @cached_property
     def segments(self) -> tuple[Segment, ...]:
-        """Who wrote which characters; one template segment over everything if the front end cannot tell."""
+        """Who wrote which characters; one datum over everything if the prompt was given as it is."""
         found = self._segments() if callable(self._segments) else self._segments
         if found is None:
-            return (Segment(0, len(self.text), "template", "template"),) if self.text else ()
+            return (Segment(0, len(self.text), "message", "data", "prompt"),) if self.text else ()
         return tuple(found)
 
     def count(self, text: str | None = None) -> tuple[int, int, int]:

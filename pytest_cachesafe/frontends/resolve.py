@@ -13,14 +13,15 @@ __all__ = ["resolve_front_end"]
 def resolve_front_end(template: Any) -> FrontEnd:
     """The front end a user means.
 
-    None is the wire front end; a `.jinja` file a chat template at text level; a model name, folder or `.gguf` its
-    template and tokenizer; "harmony" the format vLLM sends for gpt-oss; a front end is itself; a transformers tokenizer
-    its own template; any other callable gives ids or text for messages.
+    None is the wire front end (as is "wire", for a project that sets a model for all tests); a `.jinja` file a chat
+    template at text level; a model name, folder or `.gguf` its template and tokenizer; "harmony" the format vLLM sends
+    for gpt-oss; a front end is itself; a transformers tokenizer its own template; any other callable gives ids or text
+    for messages.
 
     Raises:
         UsageError: nothing of these, or the model or file cannot be found or read.
     """
-    if template is None:
+    if template is None or template == "wire":
         from pytest_cachesafe.frontends.wire import WireFrontEnd
 
         return WireFrontEnd()

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from pytest_cachesafe.findings import Origin
 from pytest_cachesafe.prefix.blame_data import message_cause, system_cause, tools_cause
-from pytest_cachesafe.prefix.datadiff import equal
+from pytest_cachesafe.prefix.datadiff import equal, is_system
 from pytest_cachesafe.prefix.split import Split
 from pytest_cachesafe.prefix.view import View, view
 from pytest_cachesafe.prompt import Part, Prompt, Segment
@@ -43,7 +43,7 @@ def blame(a: Prompt, b: Prompt, at: Split, index_a: int | None = None, index_b: 
     ia = at.char_index if index_a is None else index_a
     ib = at.char_index if index_b is None else index_b
     if ia is None or ib is None:
-        return Blame("message", None, None, None, "text_changed", "application")
+        return _without_text(a, b)
     sa, sb = a.segment_at(ia), b.segment_at(ib)
     part, owner = _place(sa, sb)
     index = owner.message_index if owner else None
@@ -64,6 +64,25 @@ def blame(a: Prompt, b: Prompt, at: Split, index_a: int | None = None, index_b: 
     if part in ("template", "generation_prompt"):
         index = role = None
     return Blame(part, index, role, path, cause, origin, granularity)
+
+
+def _without_text(a: Prompt, b: Prompt) -> Blame:
+    """Ids alone: what differs as data is told, and where nothing does, it is the renderer's doing."""
+    va, vb = view(a), view(b)
+    if va is None or vb is None:
+        return Blame("message", None, None, None, "text_changed", "application")
+    if not equal(va.tools, vb.tools):
+        cause, granularity = tools_cause(va.tools, vb.tools)
+        return Blame("tools", None, None, None, cause, "application", granularity)
+    for i in range(min(len(va.messages), len(vb.messages))):
+        if not equal(va.messages[i], vb.messages[i]):
+            system = is_system(va.messages[i]) and is_system(vb.messages[i])
+            cause, origin, granularity = message_cause(va.messages, vb.messages, i, system=system)
+            role = va.messages[i].get("role")
+            return Blame("system" if system else "message", i, role, None, cause, origin, granularity)
+    if not equal(dict(va.settings), dict(vb.settings)):
+        return Blame("template", None, None, None, "setting_changed", "application")
+    return Blame("template", None, None, None, "template_markup", "template")
 
 
 def _place(sa: Segment | None, sb: Segment | None) -> tuple[Part, Segment | None]:
@@ -120,9 +139,8 @@ def _application(
             return "system_changed", "application", None, "system"
         i = index or 0
         have_a, have_b = i < len(va.messages), i < len(vb.messages)
-        if have_a and have_b and equal(va.messages[i], vb.messages[i]):
-            return None
-        if not have_a and not have_b:
+        # A message that only the longer request has is growth; what stood in its place is the template's own.
+        if not (have_a and have_b) or equal(va.messages[i], vb.messages[i]):
             return None
         if va.has_system != vb.has_system:
             return "system_changed", "application", None, "system"

@@ -21,11 +21,22 @@ _THINKING_BLOCKS = ("thinking", "redacted_thinking", "reasoning")
 
 def tools_cause(a: Any, b: Any) -> tuple[str, str | None]:
     """`order` for the same tools (or the same schema keys) in another order, else what changed inside."""
-    a, b = list(a or ()), list(b or ())
+    a, b = _declared(a), _declared(b)
     if Counter(map(canonical, a)) == Counter(map(canonical, b)):
         return "order", None
     found = first_difference(a, b)
     return _leaf_cause(found, "tools_changed")
+
+
+def _declared(tools: Any) -> list[Any]:
+    """Tools one by one; Gemini lists several declarations in one entry."""
+    out: list[Any] = []
+    for tool in tools or ():
+        nested = None
+        if isinstance(tool, Mapping):
+            nested = tool.get("functionDeclarations") or tool.get("function_declarations")
+        out += nested if isinstance(nested, list) else [tool]
+    return out
 
 
 def system_cause(a: Any, b: Any) -> tuple[str, str | None]:

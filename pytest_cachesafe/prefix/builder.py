@@ -50,6 +50,7 @@ def build_all(build: Callable[[Turn], Any], worlds: Sequence[World], turns: int 
     Raises:
         UsageError: the builder is async (use the async assertion), or a bad number of turns.
     """
+    __tracebackhide__ = True
     calls = _calls(worlds, _turns(turns))
     with ExitStack() as stack:
         stack.callback(calls.close)
@@ -65,6 +66,7 @@ def build_all(build: Callable[[Turn], Any], worlds: Sequence[World], turns: int 
 
 async def build_all_async(build: Callable[[Turn], Any], worlds: Sequence[World], turns: int | None) -> None:
     """The same, awaiting the builder where it returns an awaitable."""
+    __tracebackhide__ = True
     calls = _calls(worlds, _turns(turns))
     with ExitStack() as stack:
         stack.callback(calls.close)

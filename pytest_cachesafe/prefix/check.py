@@ -45,7 +45,8 @@ def check_plan(plan: Plan, front_end: FrontEnd, acceptances: Acceptances, resets
         UsageError: a prompt is empty, or nothing was compared.
     """
     out = Outcome(front_end=front_end.name)
-    notes: dict[str, None] = dict.fromkeys(plan.notes)
+    # By kind: what the conversion did to the latest request includes what it did to those before.
+    notes = {note.split(":")[0]: note for note in plan.notes}
     for pair, rendered in _prompts(plan, front_end):
         if isinstance(rendered.prompt, TemplateRaised):
             error = rendered.prompt
@@ -56,7 +57,7 @@ def check_plan(plan: Plan, front_end: FrontEnd, acceptances: Acceptances, resets
         if not prompt.text and not prompt.token_ids and (prompt.chat is None or prompt.chat.raw is not None):
             raise UsageError(f"request {pair} renders to nothing with {prompt.front_end}: there is nothing to compare")
         out.front_end, out.exact = prompt.front_end, prompt.exact
-        notes.update(dict.fromkeys(prompt.notes))
+        notes.update({note.split(":")[0]: note for note in prompt.notes})
         if rendered.last:
             out.missing += [m for m in not_rendered(prompt) if m not in out.missing]
         earlier = rendered.earlier
@@ -72,7 +73,7 @@ def check_plan(plan: Plan, front_end: FrontEnd, acceptances: Acceptances, resets
         out.steps.append(step)
     known = [s.generated_reused for s in out.steps if s.generated_reused is not None]
     out.generated = all(known) if known else None
-    out.notes = list(notes)
+    out.notes = list(notes.values())
     return out
 
 

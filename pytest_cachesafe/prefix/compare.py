@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pytest_cachesafe.findings import Location, Origin, Severity
@@ -98,7 +98,8 @@ def data_end(prompt: Prompt) -> int:
     for segment in reversed(prompt.segments):
         if segment.writer == "data" and segment.end > segment.start and not _is_label(segment.path):
             return segment.end
-    return 0
+    # A prompt in which nothing of the request is found says nothing about where its messages end.
+    return len(prompt.text)
 
 
 def _is_label(path: str | None) -> bool:
@@ -122,6 +123,9 @@ def diverge(
     done = token_index or 0
     lost = tuple(max(n - done, 0) for n in total) if at.exact else _estimated_loss(a, ia or 0)
     scope: Scope = "history" if ia is None or ia < data_end(a) else "tail"
+    if scope == "tail" and found.origin == "template" and found.cause in ("template_markup", "reasoning_dropped"):
+        # Whatever the template puts behind the last message is there to make the model answer.
+        found = replace(found, part="generation_prompt", message_index=None, role=None, cause="generation_prompt")
     day = found.cause == "date" and found.granularity in (None, "day", "month", "year")
     severity = Severity.NOTE if scope == "tail" or day else Severity.ERROR
     return Divergence(

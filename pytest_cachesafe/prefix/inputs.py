@@ -251,9 +251,6 @@ def render(item: Item, front_end: FrontEnd) -> Prompt:
         return Prompt("", token_ids=item.raw, front_end="token ids as given", chat=item)
     if item.raw is not None:
         encode: Callable[[str], Sequence[int]] | None = None if encoder is None else encoder.encode
-        from pytest_cachesafe.prompt import Segment
-
-        segments = (Segment(0, len(item.raw), "message", "data", "prompt"),) if item.raw else ()
         name = front_end.name if encode is not None else "text as given (token counts are estimates)"
-        return Prompt(item.raw, encode=encode, front_end=name, chat=item, segments=segments)
+        return Prompt(item.raw, encode=encode, front_end=name, chat=item)
     return front_end.prompt(item)

@@ -41,6 +41,9 @@ def not_rendered(prompt: Prompt) -> list[Missing]:
     chat = prompt.chat
     if chat is None or chat.raw is not None or prompt.is_wire:
         return []
+    if not prompt.text and prompt.token_ids:
+        # A callable that returns ids: there is no text to look in.
+        return []
     seen = _Seen(prompt)
     missing = []
     calls = 0
@@ -118,7 +121,10 @@ class _Seen:
     def tool(self, name: str) -> bool:
         """A tool named in text that no message brought."""
         quiet: list[Segment] = [s for s in self._prompt.segments if s.part != "message"]
-        return any(name in self._prompt.text[s.start : s.end] for s in quiet)
+        word = re.compile(
+            rf"(?<![\w.-]){re.escape(name)}(?![\w-])" if len(name) > 3 else rf"[\"'`]{re.escape(name)}[\"'`(]"
+        )
+        return any(word.search(self._prompt.text, s.start, s.end) for s in quiet)
 
 
 def _squeeze(text: str) -> str:

@@ -13,7 +13,7 @@ from pytest_cachesafe.prefix.step import Step, Verdict
 from pytest_cachesafe.prefix.toggles import ToggleResult
 from pytest_cachesafe.prefix.wording import missing_sentence, step_sentence
 
-__all__ = ["PrefixFailure", "StabilityReport"]
+__all__ = ["PrefixFailure", "StabilityReport", "kind_of"]
 
 # Which of two verdicts says more; a template that raised was not compared at all.
 _WEIGHT = {"stable": 0, "tail": 1, "not_rendered": 2, "history": 3, "raises": 4}
@@ -99,7 +99,7 @@ class StabilityReport:
         alike: dict[object, list[Step]] = {}
         for step in self.judged:
             if step.verdict in self.fail_on and not _is_note(step, self.fail_on):
-                alike.setdefault(_kind(step), []).append(step)
+                alike.setdefault(kind_of(step), []).append(step)
         for steps in alike.values():
             worst = max(steps, key=lambda s: s.lost_tokens)
             also = [str(s.request) for s in steps if s is not worst]
@@ -196,7 +196,7 @@ class StabilityReport:
         return self.passed
 
 
-def _kind(step: Step) -> object:
+def kind_of(step: Step) -> object:
     """Steps of one kind are told in one sentence."""
     d = step.divergence
     if d is None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pytest_cachesafe.prefix.datadiff import leading_system
-from pytest_cachesafe.prompt import Prompt
+from pytest_cachesafe.prompt import Chat, Prompt
 
 __all__ = ["View", "canonical", "view"]
 
@@ -43,7 +43,14 @@ def view(prompt: Prompt) -> View | None:
             tools if isinstance(tools, list) else holder.get("tools"), system, messages, chat.settings, chat.model, has
         )
     has = leading_system(chat.messages) > 0
-    return View(chat.tools, None, chat.messages, chat.settings, chat.model, has)
+    return View(chat.tools, None, chat.messages, wire_settings(chat), chat.model, has)
+
+
+def wire_settings(chat: Chat) -> dict[str, Any]:
+    """The settings of a wire body that reach the prompt."""
+    from pytest_cachesafe.frontends.wire_bodies import rendered_settings
+
+    return {**chat.settings, **{name: value for name, (value, _) in rendered_settings(chat).items()}}
 
 
 def canonical(value: Any) -> str:

@@ -31,7 +31,7 @@ def number(count: int, noun: str) -> str:
 def place(divergence: Divergence) -> str:
     """Where it happened, in words, with the JSON path where the request holds the text."""
     where = divergence.location
-    path = f" at {where.path}" if where.path and where.path != "prompt" else ""
+    path = f" at {where.path}" if where.path and where.path not in ("prompt", where.part) else ""
     if where.part == "generation_prompt":
         return "the generation prompt"
     if where.part == "template":

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
 from pytest_cachesafe.prefix.causes import ADVICE
+from pytest_cachesafe.prefix.result import kind_of
 from pytest_cachesafe.prefix.wording import missing_sentence, number, place, step_sentence
 from pytest_cachesafe.report.excerpt import excerpt
-from pytest_cachesafe.report.visible import Redact, clip, redact, visible
+from pytest_cachesafe.report.visible import Redact, redact, visible
 
 if TYPE_CHECKING:
     from pytest_cachesafe.prefix.compare import Divergence
     from pytest_cachesafe.prefix.result import StabilityReport
     from pytest_cachesafe.prefix.step import Step
+    from pytest_cachesafe.prefix.toggles import ToggleResult
 
 __all__ = ["render"]
 
@@ -31,13 +34,11 @@ _LINES = 40
 
 
 def render(report: StabilityReport, verbosity: int = 0, mode: str = "none") -> str:
-    """The text of a report. `verbosity` 2 and more lifts the caps on lines and width."""
+    """The text of a report. `verbosity` 2 and more lifts the cap on lines and shows every step."""
     lines = list(_lines(report, verbosity, cast("Redact", mode)))
     first, rest = lines[0], lines[1:]
-    if verbosity < 2:
-        if len(rest) > _LINES:
-            rest = [*rest[: _LINES - 1], f"  … {len(rest) - _LINES + 1} more lines (-vv shows all)", *rest[-1:]]
-        rest = [clip(line, _WIDTH) if not line.startswith("reproduce:") else line for line in rest]
+    if verbosity < 2 and len(rest) > _LINES:
+        rest = [*rest[: _LINES - 1], f"  … {len(rest) - _LINES} more lines (-vv shows all)", *rest[-1:]]
     return "\n".join([first, *rest])
 
 
@@ -46,28 +47,34 @@ def _lines(report: StabilityReport, verbosity: int, mode: Redact) -> Iterator[st
     name = f" [{visible(report.name)}]" if report.name else ""
     front_end = visible(report.front_end)
     if failures:
-        yield f"prompt prefix is not stable{name}: {_safe(failures[0], report, mode)} [{front_end}]"
+        yield f"{_head(report)}{name}: {_safe(failures[0], report, mode)} [{front_end}]"
     else:
         yield f"{_passed(report)}{name} [{front_end}]"
     for text in failures[1:]:
         yield f"  also: {_safe(text, report, mode)}"
-    shown = _shown(report)
-    for step in shown:
+    broken = [s for s in report.judged if s.divergence is not None]
+    shown = broken if verbosity >= 2 else _shown(report)
+    for step in sorted(shown, key=lambda s: s is not report.worst):
         yield ""
         yield from _step(step, report, mode)
-    broken = [s for s in report.judged if s.verdict != "stable"]
-    if len(broken) > len(shown) and verbosity < 2:
+    if len(broken) > len(shown):
         yield f"  {number(len(broken) - len(shown), 'more step')} not shown (-vv)"
-    elif verbosity >= 2:
-        for step in broken:
-            if step not in shown:
-                yield ""
-                yield from _step(step, report, mode)
+    for toggle in report.toggles:
+        if toggle.divergence is not None and (toggle.failed or verbosity >= 2):
+            yield ""
+            yield from _toggle(toggle, report, mode)
     if report.missing and not any(missing_sentence(report.missing) in f for f in failures):
         yield f"  {_safe(missing_sentence(report.missing), report, mode)}"
     yield from _statements(report, mode)
     if report.reproduce:
         yield f"reproduce: {visible(report.reproduce)}"
+
+
+def _head(report: StabilityReport) -> str:
+    """What failed, in three words."""
+    if any(s.verdict in report.fail_on for s in report.judged) or not report.missing:
+        return "prompt prefix is not stable"
+    return "prompt is not complete"
 
 
 def _passed(report: StabilityReport) -> str:
@@ -81,23 +88,21 @@ def _passed(report: StabilityReport) -> str:
 
 
 def _shown(report: StabilityReport) -> list[Step]:
-    """The worst step, and the first one if it is another."""
-    steps = [s for s in (report.worst, report.first) if s is not None and s.divergence is not None]
-    return list({id(s): s for s in steps}.values())
+    """The worst step, and the first one if it tells something else."""
+    worst, first = report.worst, report.first
+    steps = [s for s in (worst, first) if s is not None and s.divergence is not None]
+    if len(steps) == 2 and kind_of(steps[0]) == kind_of(steps[1]):
+        del steps[1]
+    return steps
 
 
 def _step(step: Step, report: StabilityReport, mode: Redact) -> Iterator[str]:
     divergence = step.divergence
     assert divergence is not None
-    label = "worst" if step is report.worst else "first"
-    where = divergence.location
+    label = "worst" if step is report.worst else "first" if step is report.first else "step"
     against = "" if step.against is None else f" against request {step.against}"
     yield f"  {label}: request {step.request}{against}, {step.verdict}, {_severity(divergence)}"
-    yield f"    where:  {visible(place(divergence))}{_position(divergence, report)}"
-    yield f"    cause:  {divergence.cause} ({divergence.origin})"
-    sides = (divergence.lead + divergence.before, divergence.lead + divergence.after)
-    for line in excerpt(*sides, len(divergence.lead), width=_WIDTH - 4, redact_mode=mode):
-        yield f"    {line}"
+    yield from _divergence(divergence, report, mode)
     about = "" if report.exact else "about "
     yield (
         f"    lost:   {about}{step.lost_tokens} of {number(step.tokens, 'token')}"
@@ -109,9 +114,28 @@ def _step(step: Step, report: StabilityReport, mode: Redact) -> Iterator[str]:
     over = report.acceptances.over_bound(divergence, report.front_end)
     if over is not None:
         yield f"    accepted up to {over.max_lost_tokens} tokens only: {visible(over.describe())}"
-    if where.path is None and step.under is None and divergence.origin == "template":
+    elif step.under is None and divergence.origin == "template" and step.verdict in report.fail_on:
         bound = f"cause={divergence.cause!r}, max_lost_tokens={step.lost_tokens}"
         yield f"    accept: Accept({bound}, reason=…) if this is known"
+
+
+def _toggle(toggle: ToggleResult, report: StabilityReport, mode: Redact) -> Iterator[str]:
+    divergence = toggle.divergence
+    assert divergence is not None
+    change = toggle.value if toggle.toggle.kind == "order" else repr(toggle.value)
+    tried = f"{visible(toggle.toggle.label)} ({visible(str(change))})"
+    yield f"  toggle: {tried}, request {toggle.request}, {toggle.observed}"
+    yield from _divergence(divergence, report, mode)
+    yield f"    fix:    {ADVICE[divergence.cause]}"
+
+
+def _divergence(divergence: Divergence, report: StabilityReport, mode: Redact) -> Iterator[str]:
+    """Where, why, and both sides aligned."""
+    yield f"    where:  {visible(place(divergence))}{_position(divergence, report)}"
+    yield f"    cause:  {divergence.cause} ({divergence.origin})"
+    sides = (divergence.lead + divergence.before, divergence.lead + divergence.after)
+    for line in excerpt(*sides, len(divergence.lead), width=_WIDTH - 4, redact_mode=mode):
+        yield f"    {line}"
 
 
 def _severity(divergence: Divergence) -> str:
@@ -138,7 +162,15 @@ def _reads(report: StabilityReport, step: Step) -> list[str]:
     kinds = _READ_KINDS.get(divergence.cause if divergence else "", ())
     if step.under is not None:
         kinds = (*kinds, step.under.split(":")[0])
-    return [f"{r.filename}:{r.row} in {r.function}: {r.call}" for r in report.reads if r.kind in kinds][:5]
+    return [f"{_short(r.filename)}:{r.row} in {r.function}: {r.call}" for r in report.reads if r.kind in kinds][:5]
+
+
+def _short(filename: str) -> str:
+    """Relative to here where that is shorter."""
+    try:
+        return min(os.path.relpath(filename), filename, key=len)
+    except ValueError:
+        return filename
 
 
 def _statements(report: StabilityReport, mode: Redact) -> Iterator[str]:
@@ -160,7 +192,7 @@ def _statements(report: StabilityReport, mode: Redact) -> Iterator[str]:
     for item in report.acceptances.as_list():
         used = f"{number(item['count'], 'time')}, at most {number(item['max_lost_tokens'], 'token')}"
         accept = ", ".join(f"{k}={v}" for k, v in item["accept"].items())
-        yield f"  accepted: {visible(accept)}: {used if item['used'] else 'no longer happens'}"
+        yield f"  accepted {used if item['used'] else '(no longer happens)'}: {visible(accept)}"
     if report.resets:
         yield f"  resets at requests {', '.join(map(str, report.resets))}"
     for step in report.steps:

@@ -32,6 +32,7 @@ def check_prefix_stable(chat: Any, **options: Any) -> StabilityReport:
     Raises:
         UsageError: the input cannot be judged, or nothing would be compared.
     """
+    __tracebackhide__ = True
     check = Check(chat, options)
     if check.build is not None:
         build_all(check.build, check.worlds, check.options.turns)

@@ -8,13 +8,15 @@ from contextlib import AbstractContextManager, ExitStack
 from datetime import datetime
 from typing import Any
 
-from pytest_cachesafe.prefix.accept import Acceptances, project_acceptances
+from pytest_cachesafe.findings import Severity
+from pytest_cachesafe.prefix.accept import Accept, Acceptances, project_acceptances
 from pytest_cachesafe.prefix.builder import World, requests_of
 from pytest_cachesafe.prefix.check import Outcome, PassThrough, check_plan, prompts_of
 from pytest_cachesafe.prefix.inputs import Item, Plan, is_builder, plan
 from pytest_cachesafe.prefix.result import StabilityReport
 from pytest_cachesafe.prefix.toggles import Toggle, ToggleResult
 from pytest_cachesafe.prefix.vary import across, observe
+from pytest_cachesafe.prefix.wording import step_sentence
 from pytest_cachesafe.prompt import FrontEnd, Prompt, UsageError
 from pytest_cachesafe.report.stability import render
 from pytest_cachesafe.stability.options import Options, running_node
@@ -151,7 +153,9 @@ class Check:
 
     def _plan(self, world: World) -> Plan:
         o = self.options
-        return requests_of(world, tools=o.tools, template_kwargs=o.template_kwargs, keywords=o.template is not None)
+        return requests_of(
+            world, tools=o.tools, template_kwargs=o.template_kwargs, keywords=o.template not in (None, "wire")
+        )
 
     def _data_plan(self, settings: Mapping[str, Any] | None = None, chat: Any = None, tools: Any = None) -> Plan:
         o = self.options
@@ -239,7 +243,7 @@ class Check:
                         step.under = setting.name
                         steps.append(step)
             elif setting.reruns:
-                steps += self._rerun(setting, acceptances)
+                steps += self._rerun(setting, self._with_known(acceptances, plain), base, front_end)
             else:
                 world = next((w for s, w in self.other_worlds if s is setting), None)
                 if world is None:
@@ -249,8 +253,19 @@ class Check:
                     )
                 items = frozen_like(self._plan(world).items, base.items)
                 self.seen[setting.name] = items
-                steps += across(base.items, items, front_end, acceptances, o.block_size, setting.name)
+                known = acceptances if setting.name == "random" else self._with_known(acceptances, plain)
+                steps += across(base.items, items, front_end, known, o.block_size, setting.name)
         return steps
+
+    @staticmethod
+    def _with_known(acceptances: Acceptances, plain: Outcome) -> Acceptances:
+        """What the plain run loses already is told once, there, and must not be blamed on another world as well."""
+        known = [
+            Accept(cause=s.divergence.cause, part=s.divergence.location.part, role=s.divergence.location.role)
+            for s in plain.steps
+            if s.divergence is not None
+        ]
+        return Acceptances(acceptances.own, [*acceptances.project, *dict.fromkeys(known)], acceptances.taken)
 
     def _clock_plan(self, setting: Any, base: Plan) -> Plan:
         """The requests with the clock moved on between them; for given data only the template's clock can move."""
@@ -261,19 +276,19 @@ class Check:
         ]
         return made
 
-    def _rerun(self, setting: Any, acceptances: Acceptances) -> list[Any]:
+    def _rerun(self, setting: Any, acceptances: Acceptances, base: Plan, front_end: FrontEnd) -> list[Any]:
         """The test again in one child per hash seed; the children's prompts are compared with each other."""
         from pytest_cachesafe.perturb.rerun import rerun_prompts
 
         runs = [(name, rerun_prompts(name, self.call)) for name in setting.reruns]
+        # The children write text; this process has the tokenizer.
+        ours = {i: p for i, p in prompts_of(base.items, front_end) if isinstance(p, Prompt)}
         steps: list[Any] = []
         first_name, first = runs[0]
         for name, other in runs[1:]:
+            one, two = ([r.prompt(like=ours.get(r.request)) for r in run] for run in (first, other))
             label = f"{first_name} against {name}"
-            found = across(
-                [r.prompt() for r in first], [r.prompt() for r in other], PassThrough(),
-                acceptances, self.options.block_size, label,
-            )  # fmt: skip
+            found = across(one, two, PassThrough(), acceptances, self.options.block_size, label)
             known = {s.request for s in steps}
             steps += [s for s in found if s.request not in known]
         return steps
@@ -293,8 +308,12 @@ class Check:
             if result.idle:
                 report.warnings.append(f"toggle compared nothing: {result.idle}")
         report.unused_resets = o.resets.unused()
+        worst = report.worst
         if o.resets.most is not None and len(outcome.resets) > o.resets.most:
             report.over_resets = f"{len(outcome.resets)} resets happened, max_resets is {o.resets.most}"
+        if report.passed and worst is not None and worst.severity is Severity.NOTE and worst.verdict == "history":
+            price = f"; one rewrite of {worst.lost_tokens} tokens a day" if worst.divergence is not None else ""
+            report.notes.append(step_sentence(worst, report.exact) + price)
         for item in report.acceptances.unused():
             report.notes.append(f"acceptance no longer happens, remove it: {item.describe()}")
         for words in report.unused_resets:

@@ -97,7 +97,7 @@ def reproduce_line(
 
 def _front_end(template: Any) -> list[str] | None:
     """Options that name the front end; None if it exists in this process only."""
-    if template is None:
+    if template is None or template == "wire":
         return []
     if isinstance(template, (str, os.PathLike)):
         name = os.fspath(template)
