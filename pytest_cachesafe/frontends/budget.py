@@ -26,8 +26,9 @@ __all__ = ["Budget", "BudgetExceededError", "Meter", "resident_bytes"]
 class Budget:
     """Limits of one render. The defaults pass 10 MB prompts and chats of thousands of messages with room to spare."""
 
-    # Loop passes and macro calls. The busiest of 786 public templates needs about 30 a message.
-    steps: int = 5_000_000
+    # Loop passes and macro calls. Some templates (DeepSeek V4's) loop over all messages for each of them: 1,500
+    # messages take 1.2 million steps.
+    steps: int = 20_000_000
     # Characters in the prompt, and in any one string on the way.
     characters: int = 32_000_000
     # Wall time, looked at every 1,024 steps and every 16 MB of new strings.

@@ -153,7 +153,7 @@ def anchored(text: str, chat: Chat) -> list[Segment]:
     def frame(end: int, index: int | None) -> None:
         if end > at:
             role, part = (None, "template") if index is None else roles[index]
-            out.append(Segment(at, end, part, "template", None, index, role))  # type: ignore[arg-type]
+            out.append(Segment(at, end, part, "template", None, index, role))
 
     for index, message in enumerate(chat.messages):
         for path, value in _texts(message, chat.path_of(index)):

@@ -6,6 +6,8 @@ __all__ = ["ATTACKS"]
 
 _DOUBLE_SETS = "{% set a = 'x' * 1000 %}" + "{% set a = a ~ a %}" * 40 + "{{ a }}"
 _DOUBLE_LISTS = "{% set a = ['x', 'y'] %}" + "{% set a = [a, a] %}" * 60
+_MACRO = "{% macro m(n) %}"
+_CALLS_ITSELF_TWICE = "{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(60) }}"
 
 ATTACKS: dict[str, str] = {
     "times string": "{{ 'a' * 300000000 }}",
@@ -63,9 +65,10 @@ ATTACKS: dict[str, str] = {
     "nested loops": "{% for a in range(99999) %}{% for b in range(99999) %}{% endfor %}{% endfor %}",
     "nested loops with output": "{% for a in range(99999) %}{% for b in range(99999) %}x{% endfor %}{% endfor %}",
     "one long output": "{% set a = 'x' * 1000000 %}{% for i in range(99999) %}{{ a }}{% endfor %}",
-    "long output in a macro": "{% macro m() %}{% for i in range(99999) %}{{ 'x' * 10000 }}{% endfor %}{% endmacro %}{{ m() }}",
-    "doubling macro": "{% macro d(n) %}{% if n %}{{ d(n - 1) }}{{ d(n - 1) }}{% else %}aaaaaaaa{% endif %}{% endmacro %}{{ d(60) }}",
-    "quiet doubling macro": "{% macro d(n) %}{% if n %}{{ d(n - 1) }}{{ d(n - 1) }}{% endif %}{% endmacro %}{{ d(60) }}",
+    "long output in a macro": _MACRO
+    + "{% for i in range(99999) %}{{ 'x' * 10000 }}{% endfor %}{% endmacro %}{{ m() }}",
+    "doubling macro": _MACRO + _CALLS_ITSELF_TWICE.replace("{% endif %}", "{% else %}aaaaaaaa{% endif %}"),
+    "quiet doubling macro": _MACRO + _CALLS_ITSELF_TWICE,
     "endless macro": "{% macro m() %}{{ m() }}{% endmacro %}{{ m() }}",
     "recursive loop": "{% for x in [1] recursive %}{{ loop([1, 1]) }}{% endfor %}",
     "doubling lists printed": _DOUBLE_LISTS + "{{ a }}",
