@@ -23,8 +23,8 @@ def chat() -> list[dict[str, Any]]:
     """201 messages, about 185,000 characters."""
     messages: list[dict[str, Any]] = [{"role": "system", "content": "You are a careful clerk."}]
     for n in range(TURNS):
-        messages.append({"role": "user", "content": "".join(SENTENCE.format(n=n, m=m) for m in range(9))})
-        messages.append({"role": "assistant", "content": "".join(SENTENCE.format(n=n + 7, m=m) for m in range(9))})
+        messages.append({"role": "user", "content": "".join(SENTENCE.format(n=n, m=m) for m in range(10))})
+        messages.append({"role": "assistant", "content": "".join(SENTENCE.format(n=n + 7, m=m) for m in range(10))})
     return messages
 
 
@@ -97,6 +97,11 @@ def memory(source: Any, tokenizer: Any, messages: list[dict[str, Any]]) -> None:
     )
 
 
-if __name__ == "__main__":
-    for name in sys.argv[1:] or ["HuggingFaceTB/SmolLM2-135M-Instruct"]:
+def main(models: list[str]) -> None:
+    """SmolLM2 by default; other models by name or folder."""
+    for name in models or ["HuggingFaceTB/SmolLM2-135M-Instruct"]:
         measure(name)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -129,6 +129,8 @@ class Acceptances:
     own: Sequence[Accept] = ()
     project: Sequence[Accept] = ()
     taken: dict[int, list[Divergence]] = field(default_factory=dict)
+    # Divergences that matched and lost more than the bound allows.
+    over: dict[int, list[Divergence]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         for item in self.own:
@@ -142,9 +144,12 @@ class Acceptances:
     def take(self, divergence: Divergence, front_end: str) -> Accept | None:
         """The acceptance that covers this divergence, noted as used; None if none does."""
         for i, item in enumerate(self.all()):
-            if item.matches(divergence, front_end) and item.within(divergence):
+            if not item.matches(divergence, front_end):
+                continue
+            if item.within(divergence):
                 self.taken.setdefault(i, []).append(divergence)
                 return item
+            self.over.setdefault(i, []).append(divergence)
         return None
 
     def over_bound(self, divergence: Divergence, front_end: str) -> Accept | None:
@@ -153,7 +158,7 @@ class Acceptances:
 
     def unused(self) -> list[Accept]:
         """Acceptances given in the call that no longer happen (project-wide ones may belong to other tests)."""
-        return [item for i, item in enumerate(self.own) if i not in self.taken]
+        return [item for i, item in enumerate(self.own) if i not in self.taken and i not in self.over]
 
     def as_list(self) -> list[dict[str, Any]]:
         """JSON form: each acceptance with how often and how much."""
@@ -170,6 +175,7 @@ class Acceptances:
                     "count": len(took),
                     "max_lost_tokens": max((d.lost_tokens[1] for d in took), default=0),
                     "used": bool(took),
+                    "over_bound": max((d.lost_tokens[1] for d in self.over.get(i, ())), default=None),
                 }
             )
         return out

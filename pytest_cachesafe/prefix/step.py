@@ -154,11 +154,11 @@ def generated_reused(a: Prompt, b: Prompt, answer: Generated | None) -> bool | N
         whole: Sequence[int] = [*ids_a, *answer.token_ids]
     elif answer.text is not None and a._encode is not None:
         whole = a._encode(a.text + answer.text)
-        if list(whole[: len(ids_a)]) != list(ids_a):
+        if common_prefix(whole, ids_a) < len(ids_a):
             return False
     else:
         return None
-    return list(ids_b[: len(whole)]) == list(whole)
+    return common_prefix(whole, ids_b) == len(whole)
 
 
 def answer_of(earlier: Chat | None, later: Chat | None) -> Generated | None:

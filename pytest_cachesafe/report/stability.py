@@ -191,8 +191,11 @@ def _statements(report: StabilityReport, mode: Redact) -> Iterator[str]:
         yield f"  toggle {visible(toggle.toggle.label)}: {toggle.observed}, {kept} (expected: {toggle.toggle.wanted})"
     for item in report.acceptances.as_list():
         used = f"{number(item['count'], 'time')}, at most {number(item['max_lost_tokens'], 'token')}"
+        if item["over_bound"] is not None:
+            used = f"{used if item['used'] else 'not'}, over its bound with {number(item['over_bound'], 'token')}"
         accept = ", ".join(f"{k}={v}" for k, v in item["accept"].items())
-        yield f"  accepted {used if item['used'] else '(no longer happens)'}: {visible(accept)}"
+        happens = item["used"] or item["over_bound"] is not None
+        yield f"  accepted {used if happens else '(no longer happens)'}: {visible(accept)}"
     if report.resets:
         yield f"  resets at requests {', '.join(map(str, report.resets))}"
     for step in report.steps:

@@ -41,7 +41,8 @@ def report(case: dict[str, Any], **options: Any) -> Any:
     if "generated_text" in given:
         steps[0]["generated_text"] = given["generated_text"]
     template = ChatTemplate.from_string(
-        given["template"], special_tokens={"bos_token": given.get("bos_token", ""), "eos_token": given.get("eos_token", "")}
+        given["template"],
+        special_tokens={"bos_token": given.get("bos_token", ""), "eos_token": given.get("eos_token", "")},
     )
     return check_prefix_stable(steps, template=template, **options)
 
@@ -67,7 +68,9 @@ def test_verdict_and_place(name: str) -> None:
         assert (data["cause"], data["origin"]) == CAUSES[name], found.text()
 
 
-@pytest.mark.parametrize("name", [n for n, c in TEMPLATES.items() if "common_chars_mini" in c["expect"] and n != "render-18"])
+@pytest.mark.parametrize(
+    "name", [n for n, c in TEMPLATES.items() if "common_chars_mini" in c["expect"] and n != "render-18"]
+)
 def test_character_counts(name: str) -> None:
     expect = TEMPLATES[name]["expect"]
     step = report(TEMPLATES[name]).steps[0]

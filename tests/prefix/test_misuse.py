@@ -116,7 +116,9 @@ def test_compare_needs_two_of_a_kind() -> None:
 
 def test_a_keyword_the_template_never_reads(tmp_path: Any) -> None:
     file = tmp_path / "small.jinja"
-    file.write_text("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% if brief %}!{% endif %}{% endfor %}", "utf-8")
+    file.write_text(
+        "{% for m in messages %}<{{ m.role }}>{{ m.content }}{% if brief %}!{% endif %}{% endfor %}", "utf-8"
+    )
     with pytest.warns(UserWarning, match="'breif' is never read"):
         assert_prefix_stable(CHAT, template=file, template_kwargs={"breif": True})
     with pytest.warns(UserWarning, match="never reads 'enable_thinking'"):

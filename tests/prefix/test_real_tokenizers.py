@@ -117,7 +117,9 @@ def test_capital_of_france(smollm2_tokenizer_dir: Path) -> None:
     question = {"role": "user", "content": "What is the capital of France?"}
     template = ChatTemplate.from_pretrained(smollm2_tokenizer_dir)
     without = template.render([question], add_generation_prompt=False)
-    with_date = template.render([{"role": "system", "content": "Today is Tuesday."}, question], add_generation_prompt=False)
+    with_date = template.render(
+        [{"role": "system", "content": "Today is Tuesday."}, question], add_generation_prompt=False
+    )
     found = compare(without, with_date)
     assert (found.shared_tokens, found.tokens) == (3, (33, 21))
     assert found.divergence is not None
