@@ -247,7 +247,11 @@ class ChatTemplate:
         if not chat.messages:
             raise UsageError("empty chat: a chat template needs at least one message")
         request = self._request(chat)
+        if request.now is None and "strftime_now" in request.source:
+            # One request, one time: its segments are rendered later.
+            request.now = datetime.now()
         text = self._text(request)
+        now = request.now
         notes = [*chat.notes, *request.notes]
         if "<|channel|>" in request.source and "<|start|>" in request.source and "reasoning_effort" in request.source:
             notes.append(_HARMONY_NOTE)
@@ -257,7 +261,8 @@ class ChatTemplate:
             front_end=self.name,
             chat=chat,
             encode=None if encoder is None else encoder.encode,
-            segments=lambda: self._segments(request, text, chat),
+            # Made anew when asked for: a prompt that kept its request would keep a copy of the chat per turn.
+            segments=lambda: self._segments(chat, text, now),
             notes=notes,
         )
 
@@ -304,11 +309,7 @@ class ChatTemplate:
             "documents": plain(documents),
             "add_generation_prompt": chat.add_generation_prompt,
         }
-        now = chat.now
-        if now is None and self.reads_clock:
-            # One request, one time: its segments are rendered later.
-            now = datetime.now()
-        return _Request(self._compiled(key), source, self._label, variables, notes, now, continued)
+        return _Request(self._compiled(key), source, self._label, variables, notes, chat.now, continued)
 
     def _text(self, request: _Request) -> str:
         text = self._run(request.template, request.variables, request.now)
@@ -342,9 +343,11 @@ class ChatTemplate:
             self._shapes[key] = probe(attempt)
         return self._shapes[key]
 
-    def _segments(self, request: _Request, text: str, chat: Chat) -> Sequence[Segment]:
+    def _segments(self, chat: Chat, text: str, now: datetime | None) -> Sequence[Segment]:
         from pytest_cachesafe.frontends.provenance import trace
 
+        request = self._request(chat)
+        request.now = now
         without = None
         if chat.add_generation_prompt:
             try:
