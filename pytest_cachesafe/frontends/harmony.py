@@ -15,6 +15,7 @@ from hashlib import sha1
 from pathlib import Path
 from typing import Any
 
+from pytest_cachesafe.frontends.segments import anchored, merged
 from pytest_cachesafe.prompt import Chat, Prompt, UsageError
 
 __all__ = ["HarmonyFrontEnd"]
@@ -67,7 +68,13 @@ class HarmonyFrontEnd:
             raise UsageError(f"Harmony cannot read its vocabulary: {' '.join(str(e).split())}") from e
 
     def prompt(self, chat: Chat) -> Prompt:
-        """Render one request; the system text becomes the developer message, as vLLM does it."""
+        """Render one request; the system text becomes the developer message, as vLLM does it.
+
+        Raises:
+            UsageError: `reasoning_effort` is none of low, medium, high, or the request is a completion.
+        """
+        if chat.raw is not None:
+            raise UsageError("a completion request has no messages to render as Harmony; compare it as text or ids")
         h = self._harmony
         messages = [h.Message.from_role_and_content(h.Role.SYSTEM, self._system(chat))]
         instructions = [_text(m) for m in chat.messages if m.get("role") in ("system", "developer")]
@@ -87,7 +94,15 @@ class HarmonyFrontEnd:
             ids = self._encoding.render_conversation_for_completion(conversation, h.Role.ASSISTANT)
         else:
             ids = self._encoding.render_conversation(conversation)
-        return Prompt(self._encoding.decode(ids), front_end=self.name, chat=chat, token_ids=ids, notes=chat.notes)
+        text = self._encoding.decode(ids)
+        return Prompt(
+            text,
+            front_end=self.name,
+            chat=chat,
+            token_ids=ids,
+            segments=lambda: merged(anchored(text, chat)),
+            notes=chat.notes,
+        )
 
     def _system(self, chat: Chat) -> Any:
         h = self._harmony

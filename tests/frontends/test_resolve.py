@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
+from chats import scenarios
 
 from pytest_cachesafe.frontends import ChatTemplate, resolve_front_end
 from pytest_cachesafe.prompt import Chat, FrontEnd, UsageError
@@ -84,3 +87,29 @@ def test_harmony_says_what_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path:
     monkeypatch.setenv("TIKTOKEN_ENCODINGS_BASE", str(tmp_path))
     with pytest.raises(UsageError, match=r"o200k_base\.tiktoken"):
         resolve_front_end("harmony")
+
+
+def test_harmony_renders_as_vllm_sends_it() -> None:
+    pytest.importorskip("openai_harmony")
+    if not (Path(os.environ.get("TIKTOKEN_ENCODINGS_BASE", "absent")) / "o200k_base.tiktoken").is_file():
+        pytest.skip("Harmony's vocabulary is not here: name its folder in TIKTOKEN_ENCODINGS_BASE")
+    front_end = resolve_front_end("harmony")
+    messages, tools = scenarios()["reasoning_tool_call"]
+    chat = [{"role": "system", "content": "Be brief."}, *messages]
+
+    def prompt(count: int) -> Any:
+        request = Chat(chat[:count], tools=tools, settings={"reasoning_effort": "low"}, now=datetime(2026, 3, 4))
+        return front_end.prompt(request)
+
+    running, answered = prompt(4), prompt(6)
+    assert "Current date: 2026-03-04" in running.text
+    assert "# Instructions\n\nBe brief." in running.text
+    assert running.text.endswith("<|end|><|start|>assistant")
+    assert '<|start|>functions.get_weather to=assistant<|channel|>commentary<|message|>{"temp' in running.text
+    # Reasoning is kept while tools run, and dropped once the turn is answered.
+    assert "The user wants weather" in running.text
+    assert "The user wants weather" not in answered.text
+    found = running.segment_at(running.text.index('{"temperature'))
+    assert (found.path, found.message_index, found.role) == ("messages[3].content", 3, "tool")
+    with pytest.raises(UsageError, match="low, medium and high"):
+        front_end.prompt(Chat(chat, settings={"reasoning_effort": "huge"}))
