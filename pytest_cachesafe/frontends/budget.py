@@ -3,7 +3,8 @@
 The Jinja sandbox keeps templates away from the interpreter, it does not bound them: `'a' * 300000000` or a macro that
 calls itself twice is within its rules. Three mechanisms close that gap, each for everything of its kind:
 
-* every loop pass and every macro call is a step (`Meter.step`); time and memory are looked at every 1,024 steps;
+* every loop pass and every macro call is a step (`Meter.step`); the clock is looked at every 16 steps, memory every
+  1,024; comparisons and searches, whose time depends on what they are given, look at the clock themselves;
 * every operation of our environment that makes a new string is measured before it is made, where its size can exceed
   its operands' by more than a constant factor, and after it is made otherwise (`Meter.made`);
 * every container a template builds is measured as the tree it prints to (`Meter.weigh`). `{% set a = [a, a] %}` forty
@@ -31,7 +32,7 @@ class Budget:
     steps: int = 20_000_000
     # Characters in the prompt, and in any one string on the way.
     characters: int = 32_000_000
-    # Wall time, looked at every 1,024 steps and every 16 MB of new strings.
+    # Wall time, looked at every 16 steps and every 16 MB of strings read or made.
     seconds: float = 30.0
     # Items in containers the template builds, counted as they would print.
     items: int = 500_000
@@ -87,23 +88,42 @@ class Meter:
     def step(self) -> None:
         """One loop pass or macro call."""
         left = self.steps_left = self.steps_left - 1
-        if not left % _STEPS_BETWEEN_LOOKS or left < 0:
-            self._look(left)
+        if not left & 15 or left < 0:
+            self.look(left)
 
     def steps(self, count: int) -> None:
         """Work of `count` steps done in one go."""
         before = self.steps_left
         self.steps_left = before - count
         if self.steps_left // _STEPS_BETWEEN_LOOKS != before // _STEPS_BETWEEN_LOOKS:
-            self._look(self.steps_left)
+            self.look(self.steps_left & -_STEPS_BETWEEN_LOOKS if self.steps_left >= 0 else self.steps_left)
 
-    def _look(self, left: int) -> None:
+    def look(self, left: int) -> None:
+        """Compare steps and time with their limits, and now and then memory."""
         if left < 0:
             raise BudgetExceededError(f"{self.budget.steps:,} loop passes and macro calls")
+        self.clock()
+        # The first look comes early, so that growth is counted from (nearly) the start of the render.
+        if not left % _STEPS_BETWEEN_LOOKS and (
+            self._memory_start is None or self.budget.steps - left > _STEPS_BEFORE_MEMORY
+        ):
+            self._look_at_memory()
+
+    def clock(self) -> None:
+        """Compare the time used with its limit."""
         if time.perf_counter() - self._clock_start > self.budget.seconds:
             raise BudgetExceededError(f"{self.budget.seconds:g} seconds")
-        # The first look comes early, so that growth is counted from (nearly) the start of the render.
-        if self._memory_start is None or self.budget.steps - left > _STEPS_BEFORE_MEMORY:
+
+    def read(self, value: Any) -> None:
+        """Count a string an operation is about to walk through: its time, unlike its memory, comes again."""
+        if isinstance(value, (str, bytes)) and len(value) > 4096:
+            self._count_bytes(len(value))
+
+    def _count_bytes(self, size: int) -> None:
+        self._bytes += size
+        if self._bytes > self._bytes_at_look:
+            self._bytes_at_look = self._bytes + _AUDIT_BYTES
+            self.clock()
             self._look_at_memory()
 
     def _look_at_memory(self) -> None:
@@ -134,11 +154,7 @@ class Meter:
         size = len(value)
         if size > 256:
             self.length(size)
-            self._bytes += sys.getsizeof(value)
-            if self._bytes > self._bytes_at_look:
-                self._bytes_at_look = self._bytes + _AUDIT_BYTES
-                self._look(self.steps_left)
-                self._look_at_memory()
+            self._count_bytes(sys.getsizeof(value))
         return value
 
     def count(self, items: int) -> None:

@@ -84,6 +84,21 @@ class MeasuringGenerator(CodeGenerator):
             self.write(", ")
         self.write("))")
 
+    def visit_Compare(self, node: nodes.Compare, frame: Frame) -> None:  # noqa: N802
+        # Against a constant, a comparison ends with the constant; only a search in something else can be long.
+        sides = [node.expr, *(o.expr for o in node.ops)]
+        constants = sum(isinstance(s, nodes.Const) for s in sides)
+        searches = any(o.op in ("in", "notin") and not isinstance(o.expr, nodes.Const) for o in node.ops)
+        timed = searches or len(sides) - constants > 1
+        self.write("context.timed(" if timed else "")
+        super().visit_Compare(node, frame)
+        self.write(")" if timed else "")
+
+    def visit_Test(self, node: nodes.Test, frame: Frame) -> None:  # noqa: N802
+        self.write("context.timed(" if node.args else "")
+        super().visit_Test(node, frame)
+        self.write(")" if node.args else "")
+
     def visit_Getitem(self, node: nodes.Getitem, frame: Frame) -> None:  # noqa: N802
         is_slice = isinstance(node.arg, nodes.Slice)
         self.write("context.sliced(" if is_slice else "")

@@ -84,10 +84,15 @@ class TemplateContext(Context):
         """A loop pass with its item, or a macro call. Written out, not delegated: it runs once for every pass."""
         meter = self.meter
         left = meter.steps_left = meter.steps_left - 1
-        if not left & 1023 or left < 0:
-            meter._look(left)
+        if not left & 15 or left < 0:
+            meter.look(left)
         if type(item) is dict and "role" in item:
             self.item = item
+
+    def timed(self, value: Any) -> Any:
+        """The result of a comparison or search; what it was given may have been large."""
+        self.meter.clock()
+        return value
 
     def sliced(self, value: Any) -> Any:
         """Count a slice; a slice of a list holds nothing the list did not hold."""
@@ -174,6 +179,7 @@ class TemplateEnvironment(ImmutableSandboxedEnvironment):
                 if isinstance(owner, dict):
                     return __obj(*args, **kwargs)
                 name = __obj.__name__
+                __context.meter.read(owner)
                 if name in _GROWING_METHODS:
                     args = tuple(__context.meter.before_method(owner, name, args, kwargs))
                 return __context.made(__obj(*args, **kwargs))

@@ -41,6 +41,7 @@ def _measured(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     @pass_context
     def run(context: TemplateContext, value: Any = "", *args: Any, **kwargs: Any) -> Any:
         meter = context.meter
+        meter.read(value)
         if before is not None:
             before(meter, value, args, kwargs)
         if longest is not None and isinstance(value, str) and len(value) > longest:

@@ -6,6 +6,7 @@ __all__ = ["ATTACKS"]
 
 _DOUBLE_SETS = "{% set a = 'x' * 1000 %}" + "{% set a = a ~ a %}" * 40 + "{{ a }}"
 _DOUBLE_LISTS = "{% set a = ['x', 'y'] %}" + "{% set a = [a, a] %}" * 60
+_LARGE = "{% set a = 'x' * 19000000 %}"
 _MACRO = "{% macro m(n) %}"
 _CALLS_ITSELF_TWICE = "{% if n %}{{ m(n - 1) }}{{ m(n - 1) }}{% endif %}{% endmacro %}{{ m(60) }}"
 
@@ -94,6 +95,12 @@ ATTACKS: dict[str, str] = {
     "characters": "{% for a in 'x' * 10000000 %}{% endfor %}",
     "list of characters": "{{ ('x' * 19000000) | list | length }}",
     "split to pieces": "{{ ('ab,' * 6000000).split(',') | length }}",
+    "searches in a loop": _LARGE + "{% for i in range(99999) %}" + "{{ 'y' in a }}" * 50 + "{% endfor %}",
+    "searches without a loop": _LARGE + "{{ 'y' in a }}" * 30_000,
+    "comparisons without a loop": _LARGE + "{% set b = a ~ 'x' %}{% set a = a ~ 'z' %}" + "{{ a == b }}" * 30_000,
+    "tests without a loop": _LARGE + "{% set b = a ~ 'x' %}{% set a = a ~ 'z' %}" + "{{ a is eq(b) }}" * 30_000,
+    "counts without a loop": _LARGE + "{{ a.count('y') }}" * 30_000,
+    "lengths of splits": _LARGE + "{{ a.split('y') | length }}" * 30_000,
     "date format": "{{ strftime_now('%Y' * 10000000) }}",
     "deep nesting": "{% if true %}" * 400 + "x" + "{% endif %}" * 400,
     "deep expression": "{{ " + "(" * 5000 + "1" + ")" * 5000 + " }}",
