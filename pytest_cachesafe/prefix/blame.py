@@ -6,12 +6,14 @@ given; which side is "before" only shows in the excerpts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any
 
 from pytest_cachesafe.findings import Origin
-from pytest_cachesafe.prefix.blame_data import message_cause, system_cause, tools_cause
-from pytest_cachesafe.prefix.datadiff import equal, is_system
+from pytest_cachesafe.prefix.blame_data import STRUCTURAL, message_cause, system_cause, tools_cause
+from pytest_cachesafe.prefix.datadiff import equal, first_difference, is_system
 from pytest_cachesafe.prefix.split import Split
 from pytest_cachesafe.prefix.view import View, view
 from pytest_cachesafe.prompt import Part, Prompt, Segment
@@ -20,6 +22,8 @@ from pytest_cachesafe.values import classify_change
 __all__ = ["Blame", "blame", "is_reasoning_path"]
 
 _WINDOW = 2000
+# Characters in front of the place that are read with it: a value may have begun there.
+_LEAD = 200
 _REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
 _REASONING_MARKS = ("think", "reason", "thought", "channel", "analysis")
 
@@ -36,152 +40,208 @@ class Blame:
     origin: Origin
     # "day" where the change comes once a day, which makes it a note.
     granularity: str | None = None
+    # Number of the message on either side; they differ behind messages that were taken out or put in.
+    messages: tuple[int, int] | None = None
 
 
-def blame(a: Prompt, b: Prompt, at: Split, index_a: int | None = None, index_b: int | None = None) -> Blame:
-    """Name place, cause and origin of the divergence at character `index_a` of `a` and `index_b` of `b`."""
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """The two sides of a divergence: prompts, their data, character indexes and the segments that cover them."""
+
+    a: Prompt
+    b: Prompt
+    va: View
+    vb: View
+    ia: int
+    ib: int
+    sa: Segment | None
+    sb: Segment | None
+    # Message numbers on either side, as in `Blame.messages`.
+    index_a: int
+    index_b: int
+
+    @property
+    def parts(self) -> set[str]:
+        return {s.part for s in (self.sa, self.sb) if s is not None}
+
+    @property
+    def framed(self) -> bool:
+        """Whether both sides are the template's own text."""
+        return all(s is not None and s.writer == "template" for s in (self.sa, self.sb))
+
+
+def blame(
+    a: Prompt, b: Prompt, at: Split, index_a: int | None = None, index_b: int | None = None, shift: int = 0
+) -> Blame:
+    """Name place, cause and origin of the divergence at character `index_a` of `a` and `index_b` of `b`.
+
+    `shift` is by how many places the messages of `b` are behind those of `a`, after an accepted cut.
+    """
     ia = at.char_index if index_a is None else index_a
     ib = at.char_index if index_b is None else index_b
     if ia is None or ib is None:
         return _without_text(a, b)
     sa, sb = a.segment_at(ia), b.segment_at(ib)
-    part, owner = _place(sa, sb)
-    index = owner.message_index if owner else None
-    role = owner.role if owner else None
-    path = _path(sa, sb)
+    part, owner = _part(sa, sb)
+    paths = sorted({s.path for s in (sa, sb) if s is not None and s.path is not None})
+    where = Blame(
+        part, owner.message_index if owner else None, owner.role if owner else None, paths[0] if paths else None,
+        "text_changed", "application",
+    )  # fmt: skip
     if at.merged and index_a is None:
-        return Blame(part, index, role, path, "token_merge", "tokenizer")
+        return replace(where, cause="token_merge", origin="tokenizer")
     va, vb = view(a), view(b)
     if va is None or vb is None:
         cause, granularity = _text_cause(a, b, ia, ib, sa, sb)
-        return Blame("message", None, None, path, cause or "text_changed", "application", granularity)
-    found = _application(a, b, va, vb, part, index, sa, sb, ia, ib)
-    if found is not None:
-        cause, origin, granularity, new_part = found
-        return Blame(new_part or part, index, role, path, cause, origin, granularity)
-    cause, origin, granularity, new_part = _front_end(a, b, va, vb, part, index, sa, sb, ia, ib)
-    part = new_part or part
-    if part in ("template", "generation_prompt"):
-        index = role = None
-    return Blame(part, index, role, path, cause, origin, granularity)
+        where = replace(where, part="message", message_index=None, role=None)
+        return replace(where, cause=cause or "text_changed", granularity=granularity)
+    numbers = [s.message_index for s in (sa,) if s is not None and s.message_index is not None]
+    numbers += [s.message_index - shift for s in (sb,) if s is not None and s.message_index is not None]
+    # The smaller number is the message that is lost; the other side has gone on to the next.
+    first = min(numbers, default=0)
+    where = replace(where, messages=(first, first + shift) if numbers else None)
+    case = _Place(a, b, va, vb, ia, ib, sa, sb, first, first + shift)
+    found = _clock(case, where) or _application(case, where) or _front_end(case, where)
+    if found.part in ("template", "generation_prompt"):
+        found = replace(found, message_index=None, role=None)
+    return found
 
 
 def _without_text(a: Prompt, b: Prompt) -> Blame:
     """Ids alone: what differs as data is told, and where nothing does, it is the renderer's doing."""
     va, vb = view(a), view(b)
+    nowhere = Blame("message", None, None, None, "text_changed", "application")
     if va is None or vb is None:
-        return Blame("message", None, None, None, "text_changed", "application")
+        return nowhere
     if not equal(va.tools, vb.tools):
-        cause, granularity = tools_cause(va.tools, vb.tools)
-        return Blame("tools", None, None, None, cause, "application", granularity)
+        return _tools(va, vb, replace(nowhere, part="tools"))
     for i in range(min(len(va.messages), len(vb.messages))):
         if not equal(va.messages[i], vb.messages[i]):
             system = is_system(va.messages[i]) and is_system(vb.messages[i])
-            cause, origin, granularity = message_cause(va.messages, vb.messages, i, system=system)
+            cause, origin, granularity = message_cause(va.messages, vb.messages, i, i, system=system)
             role = va.messages[i].get("role")
             return Blame("system" if system else "message", i, role, None, cause, origin, granularity)
     if not equal(dict(va.settings), dict(vb.settings)):
-        return Blame("template", None, None, None, "setting_changed", "application")
-    return Blame("template", None, None, None, "template_markup", "template")
+        return _setting(va, vb, replace(nowhere, part="template"))
+    return replace(nowhere, part="template", cause="template_markup", origin="template")
 
 
-def _place(sa: Segment | None, sb: Segment | None) -> tuple[Part, Segment | None]:
+def _part(sa: Segment | None, sb: Segment | None) -> tuple[Part, Segment | None]:
     """The part that names the place, and the segment whose index and role go with it."""
     if sa is None or sb is None:
         one = sa or sb
         return (one.part if one else "template"), one
     parts = {sa.part, sb.part}
-    for part in ("generation_prompt",):
-        if part in parts:
-            return "generation_prompt", None
+    if "generation_prompt" in parts:
+        return "generation_prompt", None
     if len(parts) == 1:
         both = [s for s in (sa, sb) if s.message_index is not None]
         return sa.part, min(both, key=lambda s: s.message_index or 0) if both else sa
     # What moved in front of a message, or vanished from there, is told by the message: it is what is lost.
-    for part in ("message", "tools", "system", "template"):
+    for part in ("message", "tools"):
         if part == "message" and "template" in parts:
             continue
-        if part == "system" and "template" in parts:
-            return "template", None
         for s in (sa, sb):
             if s.part == part:
                 return s.part, s
     return "template", None
 
 
-def _path(sa: Segment | None, sb: Segment | None) -> str | None:
-    paths = sorted({s.path for s in (sa, sb) if s is not None and s.path is not None})
-    return paths[0] if paths else None
+def _clock(case: _Place, where: Blame) -> Blame | None:
+    """A date or time in the template's own words is the clock's, whatever else differs between the requests."""
+    if not case.framed or where.part == "generation_prompt":
+        return None
+    cause, granularity = _text_cause(case.a, case.b, case.ia, case.ib, case.sa, case.sb)
+    if cause not in ("date", "timestamp"):
+        return None
+    return replace(where, cause=cause, origin="template", granularity=granularity, part="template", path=None)
 
 
-def _application(
-    a: Prompt, b: Prompt, va: View, vb: View, part: Part, index: int | None,
-    sa: Segment | None, sb: Segment | None, ia: int, ib: int,
-) -> tuple[str, Origin, str | None, Part | None] | None:  # fmt: skip
-    """The cause if the request's own data differ at this place, else None."""
-    if part == "tools" or (part == "template" and a.is_wire):
-        if va.model != vb.model and a.is_wire:
-            return "model_changed", "application", None, "template"
+def _tools(va: View, vb: View, where: Blame) -> Blame:
+    cause, granularity = tools_cause(va.tools, vb.tools)
+    path = where.path
+    if path is None or "tools" not in path.lower():
+        found = first_difference(va.tools, vb.tools, "tools")
+        path = found.path if found is not None else "tools"
+    return replace(where, cause=cause, origin="application", granularity=granularity, path=path)
+
+
+def _setting(va: View, vb: View, where: Blame) -> Blame:
+    one, other = dict(va.settings), dict(vb.settings)
+    names = [k for k in (*one, *other) if k not in one or k not in other or not equal(one[k], other[k])]
+    path = f"template_kwargs.{min(names)}" if names else "template_kwargs"
+    return replace(where, cause="setting_changed", origin="application", path=path)
+
+
+def _application(case: _Place, where: Blame) -> Blame | None:
+    """Cause if the request's own data differ at this place, else None."""
+    va, vb, part = case.va, case.vb, where.part
+    wire = case.a.is_wire
+    if wire and part in ("tools", "template"):
+        if va.model != vb.model:
+            return replace(where, cause="model_changed", origin="application", part="template")
         if part == "template" and not equal(dict(va.settings), dict(vb.settings)):
-            return "setting_changed", "application", None, "template"
-        if not equal(va.tools, vb.tools):
-            cause, granularity = tools_cause(va.tools, vb.tools)
-            return cause, "application", granularity, "tools"
-        if part == "tools":
-            return None
+            return replace(where, cause="setting_changed", origin="application")
+    # Templates print other words around tools, and in front of them, than without.
+    near_tools = part in ("tools", "template", "system") or "tools" in case.parts
+    if near_tools and not equal(va.tools, vb.tools) and (case.framed or "tools" in case.parts or part == "template"):
+        return _tools(va, vb, replace(where, part="tools" if part == "template" else part))
+    if part == "tools" or part not in ("system", "message"):
+        return None
     if part == "system" and va.system is not None and vb.system is not None:
         if equal(va.system, vb.system):
             return None
-        cause, granularity = system_cause(va.system, vb.system)
-        return cause, "application", granularity, None
-    if part in ("system", "message"):
-        if part == "message" and va.has_system != vb.has_system:
-            return "system_changed", "application", None, "system"
-        i = index or 0
-        have_a, have_b = i < len(va.messages), i < len(vb.messages)
-        # A message that only the longer request has is growth; what stood in its place is the template's own.
-        if not (have_a and have_b) or equal(va.messages[i], vb.messages[i]):
-            return None
-        if va.has_system != vb.has_system:
-            return "system_changed", "application", None, "system"
-        cause, origin, granularity = message_cause(va.messages, vb.messages, i, system=part == "system")
-        return cause, origin, granularity, None
-    if part == "generation_prompt":
-        return None
-    return None
-
-
-def _front_end(
-    a: Prompt, b: Prompt, va: View, vb: View, part: Part, index: int | None,
-    sa: Segment | None, sb: Segment | None, ia: int, ib: int,
-) -> tuple[str, Origin, str | None, Part | None]:  # fmt: skip
-    """The cause where the data at this place are the same: the template's doing, or a setting's."""
-    if not equal(dict(va.settings), dict(vb.settings)):
-        return "setting_changed", "application", None, None
-    if part == "generation_prompt":
-        return "generation_prompt", "template", None, None
-    cause, granularity = _text_cause(a, b, ia, ib, sa, sb)
-    if cause in ("date", "timestamp") and _template_text(sa) and _template_text(sb):
-        return cause, "template", granularity, "template"
+        return _local(case, where, *system_cause(va.system, vb.system), "application")
     if va.has_system != vb.has_system:
-        return "default_system_text", "template", None, "template"
-    parts = {s.part for s in (sa, sb) if s is not None}
-    if "tools" in parts and len(parts) > 1:
-        return ("tools_moved" if equal(va.tools, vb.tools) else "tools_changed"), "template", None, None
-    moved = [s for s in (sa, sb) if s is not None and s.writer == "data" and s.part == "system"]
-    if moved and len(parts) > 1:
-        return "system_moved", "template", None, None
-    if index is not None and _reasoning(a, va, index, ia) != _reasoning(b, vb, index, ib):
-        return "reasoning_dropped", "template", None, None
-    if index is not None and _reasoning_marks(a, ia) != _reasoning_marks(b, ib):
-        return "reasoning_dropped", "template", None, None
-    if cause == "whitespace":
-        return cause, "template", None, None
-    return "template_markup", "template", None, None
+        return replace(where, cause="system_changed", origin="application", part="system")
+    i, j = case.index_a, case.index_b
+    # A message that only the longer request has is growth; what stood in its place is the template's own.
+    if i >= len(va.messages) or j >= len(vb.messages) or equal(va.messages[i], vb.messages[j]):
+        return None
+    cause, origin, granularity = message_cause(va.messages, vb.messages, i, j, system=part == "system")
+    return _local(case, where, cause, granularity, origin)
 
 
-def _template_text(segment: Segment | None) -> bool:
-    return segment is not None and segment.writer == "template"
+def _local(case: _Place, where: Blame, cause: str, granularity: str | None, origin: Origin) -> Blame:
+    """What differs at this very place: a datum may differ in several, each with a cause of its own."""
+    sa, sb = case.sa, case.sb
+    if cause not in STRUCTURAL and sa is not None and sb is not None and sa.path == sb.path and sa.writer == "data":
+        here, grain = _text_cause(case.a, case.b, case.ia, case.ib, sa, sb)
+        general = {"system": "system_changed", "message": "edited_history"}.get(where.part, cause)
+        cause, granularity = (general, None) if here is None else (here, grain)
+    return replace(where, cause=cause, origin=origin, granularity=granularity)
+
+
+def _front_end(case: _Place, where: Blame) -> Blame:
+    """Cause where the data at this place are the same: the template's doing, or a setting's."""
+    a, b, va, vb = case.a, case.b, case.va, case.vb
+    if not equal(dict(va.settings), dict(vb.settings)):
+        return _setting(va, vb, where)
+    where = replace(where, origin="template")
+    if where.part == "generation_prompt":
+        return replace(where, cause="generation_prompt")
+    if va.has_system != vb.has_system:
+        if _own_words(*((a, case.ia) if not va.has_system else (b, case.ib))):
+            return replace(where, cause="default_system_text", part="template")
+        return replace(where, cause="system_changed", origin="application", part="system")
+    if "tools" in case.parts and len(case.parts) > 1:
+        return replace(where, cause="tools_moved")
+    if len(case.parts) > 1 and any(s and s.writer == "data" and s.part == "system" for s in (case.sa, case.sb)):
+        return replace(where, cause="system_moved")
+    if where.message_index is not None:
+        one, other = _reasoning(a, va, case.index_a, case.ia), _reasoning(b, vb, case.index_b, case.ib)
+        if one != other or _reasoning_marks(a, case.ia) != _reasoning_marks(b, case.ib):
+            return replace(where, cause="reasoning_dropped")
+    cause, _ = _text_cause(a, b, case.ia, case.ib, case.sa, case.sb)
+    return replace(where, cause="whitespace" if cause == "whitespace" else "template_markup")
+
+
+def _own_words(prompt: Prompt, at: int) -> bool:
+    """Whether the template wrote words here, not only markers, before the request's first own text."""
+    end = next((s.start for s in prompt.segments if s.writer == "data" and s.end > at), len(prompt.text))
+    text = re.sub(r"<[^<>]{0,60}>|\[/?[A-Z_]{2,30}\]", " ", prompt.text[at:end])
+    roles = {"system", "developer", "user", "human", "assistant", "model"}
+    return any(word.lower() not in roles for word in re.findall(r"[^\W\d_]{3,}", text))
 
 
 def is_reasoning_path(path: str | None) -> bool:
@@ -194,7 +254,7 @@ def _reasoning(prompt: Prompt, data: View, index: int, at: int) -> bool:
     for segment in prompt.segments:
         if segment.message_index == index and segment.end > at and is_reasoning_path(segment.path):
             return True
-    message = data.messages[index] if index < len(data.messages) else None
+    message: Any = data.messages[index] if index < len(data.messages) else None
     content = message.get("content") if isinstance(message, Mapping) else None
     if isinstance(content, str) and "<think>" in content:
         inner = content.split("<think>", 1)[1].split("</think>", 1)[0].strip()
@@ -212,12 +272,14 @@ def _text_cause(
     a: Prompt, b: Prompt, ia: int, ib: int, sa: Segment | None, sb: Segment | None
 ) -> tuple[str | None, str | None]:
     """Cause word and granularity from the two texts around the place, each kept inside its segment."""
-    before = min(ia - (sa.start if sa else 0), ib - (sb.start if sb else 0), _WINDOW)
-    before = max(before, 0)
-    left = a.text[ia - before : min(ia + _WINDOW, sa.end if sa else len(a.text))]
-    right = b.text[ib - before : min(ib + _WINDOW, sb.end if sb else len(b.text))]
-    cause, one, other = classify_change(left, right, before)
+    most = max(min(ia - (sa.start if sa else 0), ib - (sb.start if sb else 0), _LEAD), 0)
+    # Only what both sides share in front of the place: what differed before it has a cause of its own.
+    lead = 0
+    while lead < most and a.text[ia - lead - 1] == b.text[ib - lead - 1]:
+        lead += 1
+    left = a.text[ia - lead : min(ia + _WINDOW, sa.end if sa else len(a.text))]
+    right = b.text[ib - lead : min(ib + _WINDOW, sb.end if sb else len(b.text))]
+    cause, one, other = classify_change(left, right, lead)
     if cause == "other":
         return None, None
-    grain = (one.granularity if one else None) or (other.granularity if other else None)
-    return cause, grain
+    return cause, (one.granularity if one else None) or (other.granularity if other else None)

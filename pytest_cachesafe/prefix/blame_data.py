@@ -13,7 +13,10 @@ from pytest_cachesafe.prefix.datadiff import Difference, first_difference
 from pytest_cachesafe.prefix.view import canonical
 from pytest_cachesafe.values import classify_change
 
-__all__ = ["message_cause", "system_cause", "tools_cause"]
+__all__ = ["STRUCTURAL", "message_cause", "system_cause", "tools_cause"]
+
+# Causes that concern a message as a whole; others are told by the text at the place.
+STRUCTURAL = frozenset({"history_shifted", "reasoning_dropped", "tool_arguments_reserialised", "order"})
 
 _REASONING_KEYS = ("reasoning_content", "reasoning", "thinking")
 _THINKING_BLOCKS = ("thinking", "redacted_thinking", "reasoning")
@@ -22,7 +25,7 @@ _THINKING_BLOCKS = ("thinking", "redacted_thinking", "reasoning")
 def tools_cause(a: Any, b: Any) -> tuple[str, str | None]:
     """`order` for the same tools (or the same schema keys) in another order, else what changed inside."""
     a, b = _declared(a), _declared(b)
-    if Counter(map(canonical, a)) == Counter(map(canonical, b)):
+    if a and Counter(map(canonical, a)) == Counter(map(canonical, b)):
         return "order", None
     found = first_difference(a, b)
     return _leaf_cause(found, "tools_changed")
@@ -44,18 +47,17 @@ def system_cause(a: Any, b: Any) -> tuple[str, str | None]:
     return _leaf_cause(first_difference(_flat(a), _flat(b)), "system_changed")
 
 
-def message_cause(a: Sequence[Any], b: Sequence[Any], index: int, *, system: bool) -> tuple[str, Origin, str | None]:
-    """Cause of a difference at message `index` of two message lists."""
-    one = a[index] if index < len(a) else None
-    other = b[index] if index < len(b) else None
-    if one is None or other is None:
-        return "history_shifted", "application", None
+def message_cause(
+    a: Sequence[Any], b: Sequence[Any], i: int, j: int, *, system: bool
+) -> tuple[str, Origin, str | None]:
+    """Cause of a difference between message `i` of one list and message `j` of the other (both exist)."""
+    one, other = a[i], b[j]
     if system:
         cause, granularity = _leaf_cause(first_difference(_flat_content(one), _flat_content(other)), "system_changed")
         return cause, "application", granularity
     if _is_reasoning_item(one) != _is_reasoning_item(other):
         return "reasoning_dropped", "application", None
-    shifted = _shift(a, b, index)
+    shifted = _shift(a, b, i, j)
     if shifted is not None:
         return shifted, "application", None
     found = first_difference(_flat_content(one), _flat_content(other))
@@ -69,14 +71,17 @@ def message_cause(a: Sequence[Any], b: Sequence[Any], index: int, *, system: boo
     return cause, "application", granularity
 
 
-def _shift(a: Sequence[Any], b: Sequence[Any], index: int) -> str | None:
-    """Whether the messages from `index` on reappear elsewhere on the other side."""
-    rest_a, rest_b = [canonical(m) for m in a[index:]], [canonical(m) for m in b[index:]]
+def _shift(a: Sequence[Any], b: Sequence[Any], i: int, j: int) -> str | None:
+    """Whether the messages from here on reappear elsewhere on the other side."""
+    rest_a, rest_b = [canonical(m) for m in a[i:]], [canonical(m) for m in b[j:]]
+    if rest_a[0] == rest_b[0]:
+        # The same message in its own place, with keys in another order.
+        return None
     if len(rest_a) == len(rest_b) and Counter(rest_a) == Counter(rest_b):
         return "order"
     if rest_a[0] in rest_b or rest_b[0] in rest_a:
         return "history_shifted"
-    role_a, role_b = (m.get("role") if isinstance(m, Mapping) else None for m in (a[index], b[index]))
+    role_a, role_b = (m.get("role") if isinstance(m, Mapping) else None for m in (a[i], b[j]))
     return "history_shifted" if role_a != role_b else None
 
 

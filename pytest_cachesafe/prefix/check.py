@@ -62,6 +62,10 @@ def check_plan(plan: Plan, front_end: FrontEnd, acceptances: Acceptances, resets
             out.missing += [m for m in not_rendered(prompt) if m not in out.missing]
         earlier = rendered.earlier
         if earlier is None or rendered.against is None:
+            # The first request of a conversation may be what a declared reset made of the one before it.
+            before = plan.items[pair - 1] if pair and plan.kind == "recording" else None
+            if before is not None and resets.between(before, plan.items[pair]) is not None:
+                out.resets.append(pair)
             continue
         step = judge(earlier, prompt, pair, rendered.against, acceptances, block_size)
         if step.verdict != "stable" or step.accepted:

@@ -13,6 +13,9 @@ _CHUNK = 1 << 14
 
 def common_prefix(a: Sequence[Any] | str, b: Sequence[Any] | str, start_a: int = 0, start_b: int = 0) -> int:
     """Number of equal items of `a` from `start_a` and `b` from `start_b` on."""
+    if not isinstance(a, str) and type(a) is not type(b):
+        # Slices of a list and of a tuple are never equal.
+        a, b = list(a), list(b)
     limit = min(len(a) - start_a, len(b) - start_b)
     at = 0
     while at < limit:

@@ -37,6 +37,8 @@ class Divergence:
     index_a: int | None = None
     index_b: int | None = None
     granularity: str | None = None
+    # Number of the message on either side.
+    messages: tuple[int, int] | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """DESIGN's `divergence` object."""
@@ -108,10 +110,16 @@ def _is_label(path: str | None) -> bool:
 
 
 def diverge(
-    a: Prompt, b: Prompt, at: Split, block_size: int, index_a: int | None = None, index_b: int | None = None
+    a: Prompt,
+    b: Prompt,
+    at: Split,
+    block_size: int,
+    index_a: int | None = None,
+    index_b: int | None = None,
+    shift: int = 0,
 ) -> Divergence:
     """Describe the divergence at `at` (or, behind an accepted one, at the two character indexes)."""
-    found = blame(a, b, at, index_a, index_b)
+    found = blame(a, b, at, index_a, index_b, shift)
     ia = at.char_index if index_a is None else index_a
     ib = at.char_index if index_b is None else index_b
     token_index: int | None
@@ -137,7 +145,7 @@ def diverge(
         found.cause, found.origin, severity, scope,
         *_excerpts(a, b, ia, ib),
         lost,  # type: ignore[arg-type]
-        ia, ib, found.granularity,
+        ia, ib, found.granularity, found.messages,
     )  # fmt: skip
 
 

@@ -10,6 +10,17 @@ from pytest_cachesafe.prompt import Chat, Prompt, UsageError
 __all__ = ["Resets"]
 
 
+def _said(chat: Chat) -> str:
+    """All text of a request's messages, for markers."""
+    parts: list[str] = []
+    for message in chat.messages:
+        content = message.get("content")
+        blocks = content if isinstance(content, list) else [content]
+        texts = [b.get("text") if isinstance(b, dict) else b for b in blocks]
+        parts += [t for t in texts if isinstance(t, str)]
+    return "\n".join(parts)
+
+
 class Resets:
     """Declared resets of one check.
 
@@ -34,6 +45,19 @@ class Resets:
         """The words for the declared reset between two prompts, None if none is declared there."""
         for i, item in enumerate(self._resets):
             words = self._matches(item, request, a, b)
+            if words is not None:
+                self.used.append(i)
+                return words
+        return None
+
+    def between(self, a: Chat | Prompt, b: Chat | Prompt) -> str | None:
+        """The words for a marker, predicate or model switch between two requests that were not compared."""
+        if not self._resets or not isinstance(a, Chat) or not isinstance(b, Chat):
+            return None
+        before, after = (Prompt(_said(chat), front_end="", chat=chat) for chat in (a, b))
+        for i, item in enumerate(self._resets):
+            # A number names a request that should have continued; this one begins a conversation anyway.
+            words = None if isinstance(item, int) else self._matches(item, -1, before, after)
             if words is not None:
                 self.used.append(i)
                 return words

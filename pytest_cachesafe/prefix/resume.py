@@ -13,6 +13,7 @@ from typing import NamedTuple
 from pytest_cachesafe.prefix.blame import is_reasoning_path
 from pytest_cachesafe.prefix.causes import SELF_CHANGING
 from pytest_cachesafe.prefix.compare import Divergence
+from pytest_cachesafe.prefix.view import canonical, view
 from pytest_cachesafe.prompt import Prompt, Segment
 from pytest_cachesafe.values import value_at
 
@@ -25,6 +26,8 @@ class Behind(NamedTuple):
     index_a: int
     index_b: int
     skipped: tuple[int, int] | None = None
+    # By how many places more the messages of the later prompt are moved from here on.
+    shift: int = 0
 
 
 def behind(a: Prompt, b: Prompt, divergence: Divergence) -> Behind | None:
@@ -36,6 +39,8 @@ def behind(a: Prompt, b: Prompt, divergence: Divergence) -> Behind | None:
         inside = _behind_value(a, b, ia, ib)
         if inside is not None:
             return inside
+    if divergence.cause == "history_shifted":
+        return _behind_cut(a, b, divergence)
     return _behind_data(a, b, ia, ib, divergence)
 
 
@@ -53,7 +58,7 @@ def _behind_value(a: Prompt, b: Prompt, ia: int, ib: int) -> Behind | None:
 def _behind_data(a: Prompt, b: Prompt, ia: int, ib: int, divergence: Divergence) -> Behind | None:
     """At the first datum that both prompts print behind the divergence."""
     rest_a, rest_b = list(_data_from(a, ia)), list(_data_from(b, ib))
-    shift = _index_shift(a, b, divergence)
+    shift = divergence.messages[1] - divergence.messages[0] if divergence.messages is not None else 0
     places: dict[str, int] = {}
     for j, segment in enumerate(rest_b):
         places.setdefault(_key(segment, b), j)
@@ -91,22 +96,27 @@ def _key(segment: Segment, prompt: Prompt, shift: int = 0) -> str:
     return path
 
 
-def _index_shift(a: Prompt, b: Prompt, divergence: Divergence) -> int:
-    """By how many places later messages moved, where messages were taken out or put in."""
-    if divergence.cause != "history_shifted":
-        return 0
-    from pytest_cachesafe.prefix.datadiff import equal
-    from pytest_cachesafe.prefix.view import view
-
+def _behind_cut(a: Prompt, b: Prompt, divergence: Divergence) -> Behind | None:
+    """At the first message that both sides have, however many were taken out or put in before it."""
     va, vb = view(a), view(b)
-    index = divergence.location.message_index
-    if va is None or vb is None or index is None:
-        return 0
-    for i in range(index, len(va.messages)):
-        for j in range(index, len(vb.messages)):
-            if i != j and equal(va.messages[i], vb.messages[j]):
-                return j - i
-    return 0
+    if va is None or vb is None or divergence.messages is None:
+        return None
+    i, j = divergence.messages
+    places: dict[str, int] = {}
+    for y in range(j, len(vb.messages)):
+        places.setdefault(canonical(vb.messages[y]), y)
+    for x in range(i, len(va.messages)):
+        y_found = places.get(canonical(va.messages[x]))
+        if y_found is None:
+            continue
+        starts = []
+        for prompt, number in ((a, x), (b, y_found)):
+            found = (s.start for s in prompt.segments if s.message_index == number and s.writer == "data")
+            starts.append(next(found, None))
+        if starts[0] is None or starts[1] is None:
+            continue
+        return Behind(starts[0], starts[1], shift=(y_found - x) - (j - i))
+    return None
 
 
 def _explained(segment: Segment, divergence: Divergence) -> bool:
@@ -127,7 +137,7 @@ def _explained(segment: Segment, divergence: Divergence) -> bool:
     # An edit of one datum: that datum, whole.
     return segment.path == where.path or (
         segment.part == where.part and where.message_index is not None and segment.message_index == where.message_index
-        and cause in ("history_shifted", "order", "edited_history") and _same_datum(segment.path, where.path)
+        and cause in ("order", "edited_history") and _same_datum(segment.path, where.path)
     )  # fmt: skip
 
 

@@ -111,6 +111,7 @@ def _divergences(
     left: list[Divergence] = []
     current = diverge(a, b, at, block_size)
     seen: set[tuple[int | None, int | None]] = set()
+    shift = 0
     for _ in range(_MOST_DIVERGENCES):
         place = (current.index_a, current.index_b)
         accept = acceptances.take(current, a.front_end)
@@ -127,15 +128,16 @@ def _divergences(
         following = behind(a, b, current)
         if following is None:
             return left
+        shift += following.shift
         if following.skipped is not None and following.skipped not in seen:
-            current = diverge(a, b, at, block_size, *following.skipped)
+            current = diverge(a, b, at, block_size, *following.skipped, shift)
             continue
         ia, ib = following.index_a, following.index_b
         same = common_prefix(a.text, b.text, ia, ib)
         ia, ib = ia + same, ib + same
         if ia >= len(a.text) or ib >= len(b.text):
             return left
-        current = diverge(a, b, at, block_size, ia, ib)
+        current = diverge(a, b, at, block_size, ia, ib, shift)
     return left
 
 

@@ -37,10 +37,11 @@ def observe(
             continue
         at = split(a, b)
         kept = at.shared_tokens / at.tokens[0] if at.tokens[0] else 1.0
-        if not at.diverges:
+        if not at.diverges and at.tokens[0] == at.tokens[1]:
             continue
-        divergence = diverge(a, b, at, block_size)
-        seen: Observed = "tail" if divergence.scope == "tail" else "splits"
+        divergence = diverge(a, b, at, block_size) if at.diverges else None
+        # One prompt that begins with all of the other differs from it at its end only.
+        seen: Observed = "splits" if divergence is not None and divergence.scope == "history" else "tail"
         if (_WEIGHT[seen], -kept) > (_WEIGHT[result.observed], -result.kept):
             result.observed, result.value, result.request = seen, value, index
             result.divergence = divergence
