@@ -61,11 +61,14 @@ def step_sentence(step: Step, exact: bool) -> str:
     )
     block = divergence.location.block_index
     blocks = f" (block {block})" if block is not None and exact else ""
-    of = f"request {step.request}" if step.against != step.request else f"request {step.request} in both runs"
-    return (
-        f"{of} does not continue request {step.against}{under}: {CAUSES[divergence.cause]} in {place(divergence)}, "
-        f"{_ORIGINS[divergence.origin]}; {lost}{start}{blocks}"
-    )
+    if step.against == step.request:
+        worlds = (step.under or "").split(" against ")
+        head = f"request {step.request} is not the same under {' and '.join(worlds)}"
+    else:
+        head = f"request {step.request} does not continue request {step.against}{under}"
+    where = "" if divergence.cause == "generation_prompt" else f" in {place(divergence)}"
+    what = f"{CAUSES[divergence.cause]}{where}, {_ORIGINS[divergence.origin]}"
+    return f"{head}: {what}; {lost}{start}{blocks}"
 
 
 def missing_sentence(missing: Sequence[Missing]) -> str:
