@@ -195,10 +195,15 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
                         notes.setdefault(str(value), []).append(report.nodeid)
     if not notes:
         return
+    from pytest_cachesafe.report.visible import visible
+
     terminalreporter.section("cachesafe notes")
-    for text, tests in notes.items():
+    most = len(notes) if terminalreporter.config.get_verbosity() > 0 else 20
+    for text, tests in list(notes.items())[:most]:
         more = f" (and {len(tests) - 1} more)" if len(tests) > 1 else ""
-        terminalreporter.line(f"{tests[0]}{more}: {text}")
+        terminalreporter.line(f"{tests[0]}{more}: {visible(text)}")
+    if len(notes) > most:
+        terminalreporter.line(f"… {len(notes) - most} more notes (-v shows all)")
 
 
 @pytest.fixture(scope="session")

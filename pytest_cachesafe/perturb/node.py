@@ -134,6 +134,9 @@ class NodeState:
 
     def property(self, name: str, value: Scalar) -> None:
         """Add one property to the test's report."""
+        if isinstance(value, str):
+            # xdist cannot send lone surrogates, and a worker that tries dies.
+            value = value.encode("utf-8", "backslashreplace").decode("utf-8")
         self._item.user_properties.append((name, value))
 
     def note(self, text: str) -> None:

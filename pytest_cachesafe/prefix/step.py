@@ -92,8 +92,8 @@ def judge(a: Prompt, b: Prompt, request: int, against: int, acceptances: Accepta
             step.divergence = divergence
     if step.divergence is not None:
         step.verdict = "tail" if step.divergence.scope == "tail" else "history"
-    if step.divergence is not None and step.accepted:
-        # What an acceptance covers is not counted against the step: the loss is what comes on top of it.
+    if step.divergence is not None:
+        # Behind an acceptance the loss is what comes on top of it. The same number that a bound is judged by.
         start = step.divergence.location.token_index or 0
         step.lost_tokens = step.divergence.lost_tokens[1]
         step.lost_blocks = at.tokens[0] // block_size - start // block_size

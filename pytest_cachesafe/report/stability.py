@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["render"]
 
 _WIDTH = 120
+_INNER_KEYS = re.compile(r"(\.(?:arguments|input|args|response|functionResponse|metadata))[.\[][^\s,;)]+")
 # Which readings of the world can make a value of this kind.
 _READ_KINDS: dict[str, tuple[str, ...]] = {
     "timestamp": ("clock",),
@@ -36,6 +38,9 @@ _LINES = 40
 def render(report: StabilityReport, verbosity: int = 0, mode: str = "none") -> str:
     """The text of a report. `verbosity` 2 and more lifts the cap on lines and shows every step."""
     lines = list(_lines(report, verbosity, cast("Redact", mode)))
+    if mode != "none":
+        # Names inside arguments and results are prompt content as well.
+        lines = [_INNER_KEYS.sub(r"\1.…", line) for line in lines]
     first, rest = lines[0], lines[1:]
     if verbosity < 2 and len(rest) > _LINES:
         rest = [*rest[: _LINES - 1], f"  … {len(rest) - _LINES} more lines (-vv shows all)", *rest[-1:]]

@@ -19,6 +19,7 @@ from pytest_cachesafe.prefix.vary import across, observe
 from pytest_cachesafe.prefix.wording import step_sentence
 from pytest_cachesafe.prompt import FrontEnd, Prompt, UsageError
 from pytest_cachesafe.report.stability import render
+from pytest_cachesafe.report.visible import visible
 from pytest_cachesafe.stability.options import Options, running_node
 from pytest_cachesafe.stability.reproduce import reproduce_line
 from pytest_cachesafe.stability.variants import changed, freeze, frozen_like, permuter, reordered
@@ -318,5 +319,8 @@ class Check:
             report.notes.append(f"acceptance no longer happens, remove it: {item.describe()}")
         for words in report.unused_resets:
             report.notes.append(f"declared reset never happened: {words}")
+        # They go on to summaries and files of others: prompt text in them must do no harm there.
+        report.notes = [visible(words) for words in report.notes]
+        report.warnings = [visible(words) for words in report.warnings]
         if self.node is not None:
             self.node.record(report)

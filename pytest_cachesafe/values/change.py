@@ -122,7 +122,8 @@ def _reordered(a: str, b: str, at: int) -> bool:
         start -= 1
     # Both may stand on punctuation; the items begin behind it.
     first, second = _ITEM.search(a, start, start + 64), _ITEM.search(b, start, start + 64)
-    if first is None or second is None or first.group() == second.group():
+    # The same item with another full stop behind it has not moved.
+    if first is None or second is None or _bare(first.group()) == _bare(second.group()):
         return False
     limit = start + _ORDER_WINDOW
     # Cheap refusal: an item that has merely been replaced does not come back.
