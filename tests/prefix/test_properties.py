@@ -14,7 +14,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from pytest_cachesafe import ChatTemplate, check_prefix_stable, compare
+from pytest_cachesafe import Accept, ChatTemplate, check_prefix_stable, compare
 
 quick = settings(
     derandomize=True,
@@ -303,3 +303,36 @@ def test_given_texts(front_ends: dict[str, Any], pieces: list[str], change: Call
     a, b = (backend.encode(t, add_special_tokens=False).ids for t in (first, second))
     short = min(len(a), len(b))
     assert (tokens.verdict == "stable") == (a[:short] == b[:short])
+
+
+STAMPED = "It is {}. Please look after {}."
+HIDING: dict[str, Callable[[dict[str, Any]], None]] = {
+    "timestamp": lambda m: m.update(content=m["content"].replace("10:41:07", "11:52:18")),
+    "id": lambda m: m.update(content=m["content"].replace("8c1f3a52-77ab", "6f9619ff-8b86")),
+    "whitespace": lambda m: m.update(content=m["content"].replace(". ", ".  ", 1)),
+    "unicode_form": lambda m: m.update(content=m["content"].replace("é", "e\u0301", 1)),
+}
+
+
+@quick
+@given(st.data())
+def test_an_acceptance_hides_no_other_change(front_ends: dict[str, Any], data: st.DataObject) -> None:
+    """Two messages changed, each in its own way, one of the two causes accepted: the other one is what is left."""
+    stamp = "10:41:07 for 8c1f3a52-77ab-4c1d-9e0f-1b2c3d4e5f60, the café"
+    roles = data.draw(st.lists(st.sampled_from(["user", "assistant"]), min_size=3, max_size=6))
+    before = [{"role": r, "content": f"{STAMPED.format(stamp, 'item')} Number {n}."} for n, r in enumerate(roles)]
+    before.append({"role": "user", "content": "Go on."})
+    one, other = data.draw(st.lists(st.integers(0, len(roles) - 1), min_size=2, max_size=2, unique=True))
+    accepted, left = data.draw(st.lists(st.sampled_from(sorted(HIDING)), min_size=2, max_size=2, unique=True))
+    after = copy.deepcopy(before)
+    HIDING[accepted](after[one])
+    HIDING[left](after[other])
+    after += [{"role": "assistant", "content": "Done."}, {"role": "user", "content": "Thanks."}]
+    template = front_ends[data.draw(st.sampled_from(["wire", "text", "smollm2"]))]
+    known = [Accept(cause=accepted), Accept(cause=left)]
+    report = check_prefix_stable([before, after], template=template, accept=known[:1])
+    assert not report.passed
+    place = report.worst.divergence  # type: ignore[union-attr]
+    assert place is not None
+    assert (place.cause, place.location.message_index) == (left, other)
+    assert check_prefix_stable([before, after], template=template, accept=known).passed
