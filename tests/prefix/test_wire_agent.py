@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import pytest_cachesafe
-from pytest_cachesafe import PrefixFailure, assert_prefix_stable, check_prefix_stable
+from pytest_cachesafe import PrefixFailure, Toggle, assert_prefix_stable, check_prefix_stable
 
 TURNS = 6
 NAMES = ("search", "book", "cancel")
@@ -188,7 +188,7 @@ def failure(given: list[dict[str, Any]]) -> tuple[Any, str]:
     return caught.value.report, str(caught.value)
 
 
-@pytest.mark.parametrize("wire", [wire for wire in WIRES if wire != "gemini"])
+@pytest.mark.parametrize("wire", WIRES)
 def test_reordered_tools(wire: str) -> None:
     report, text = failure(requests(WIRES[wire], tools=lambda t: NAMES if t < 4 else NAMES[::-1]))
     where = report.worst.divergence.location
@@ -259,6 +259,18 @@ def test_counts_are_estimates_with_a_band(wire: str) -> None:
     assert report.as_dict()["estimated"] is True
     assert "about" in report.first_line
     assert wire in report.first_line
+
+
+@pytest.mark.parametrize("order", ["tools", "schema_keys"])
+@pytest.mark.parametrize("wire", WIRES)
+def test_tools_in_another_order(wire: str, order: str) -> None:
+    report = check_prefix_stable(requests(WIRES[wire]), toggles=[Toggle.order(order)])
+    assert not report.passed
+    (result,) = report.toggles
+    assert result.divergence is not None
+    assert (result.observed, result.divergence.cause) == ("splits", "order")
+    assert result.divergence.location.part == "tools"
+    assert report.verdict == "stable"
 
 
 BLOCKED = """
