@@ -28,8 +28,8 @@ class Recording(prompt.Recording):
     def request(
         self,
         messages: Any,
-        *,
         tools: Sequence[Any] | None = None,
+        *,
         settings: Mapping[str, Any] | None = None,
         model: str | None = None,
         key: str | None = None,

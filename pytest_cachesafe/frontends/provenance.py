@@ -27,15 +27,27 @@ if TYPE_CHECKING:
 __all__ = ["trace"]
 
 
+def _written(text: str, source: Source) -> str:
+    return Tagged(text, ((len(text), source),))
+
+
 class _Mapping(dict[Any, Any]):
     _source: Source
     # Whether this is a message or a tool itself, not something inside one.
     _whole = False
 
+    def __str__(self) -> str:
+        """Python's own notation, which templates print that were made for strings."""
+        return _written(dict.__repr__(self), self._source)
+
 
 class _List(list[Any]):
     _source: Source
     _touched: int | None = None
+
+    def __str__(self) -> str:
+        """As for mappings."""
+        return _written(list.__repr__(self), self._source)
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, int):

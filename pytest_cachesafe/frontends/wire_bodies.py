@@ -162,12 +162,18 @@ def _chat_messages(messages: Sequence[Any], writer: Writer) -> None:
 
 def _chat_message(message: Mapping[str, Any], role: str, path: str) -> Callable[[Writer], None]:
     def write(writer: Writer) -> None:
-        writer.message(role, message.get("content"), f"{path}.content")
+        content = message.get("content")
+        if content == "" and message.get("tool_calls"):
+            # Streams that are put together begin with empty text; the same answer in one piece has none.
+            content = None
+        writer.message(role, content, f"{path}.content")
         for key, value in ordered(message):
             if key in ("role", "content"):
                 continue
             if key == "tool_calls" and isinstance(value, list) and all(isinstance(c, Mapping) for c in value):
                 for i, call in enumerate(value):
+                    # The place in a stream of deltas, kept by accumulators, is not part of a call.
+                    call = {k: v for k, v in call.items() if k != "index"}
                     writer.block("~call ", "~.", {"type": "function", **call}, f"{path}.tool_calls[{i}]")
             else:
                 writer.field("~", key, value, f"{path}.{key}")

@@ -23,6 +23,8 @@ _VALUE_SIGNS = re.compile(f"[{_OPEN}{_CLOSE}{_ESCAPE}]")
 _LABEL_SIGNS = re.compile(rf"[{_OPEN}{_CLOSE}{_ESCAPE} \n.~=:\[\]]")
 
 # Keys that mark where a cache entry ends; they move from turn to turn and are no part of the prompt.
+# Replays of the same answer carry these empty or not at all (openai 3.57 ChatCompletionMessage, anthropic 2.14 blocks).
+_EMPTY = frozenset(("annotations", "tool_calls", "refusal", "citations", "reasoning_content"))
 MARKERS = frozenset(("cache_control", "prompt_cache_breakpoint"))
 _MARKER_BLOCKS = (frozenset(("cachePoint",)), frozenset(("cache_point",)))
 # Parts of a block that the provider reads as fields: their order of keys means nothing.
@@ -56,9 +58,14 @@ def is_marker(block: Any) -> bool:
 
 def ordered(value: Mapping[str, Any], aliases: Mapping[str, str] | None = None) -> list[tuple[str, Any]]:
     """The fields of an envelope in one order: what names it first. Markers and fields that say nothing are left out."""
-    kept = [(k, v) for k, v in value.items() if k not in MARKERS and v is not None]
+    kept = [(k, v) for k, v in value.items() if k not in MARKERS and v is not None and not _says_nothing(k, v)]
     names = aliases or {}
     return sorted(kept, key=lambda item: (_FIRST.get(item[0], 9), names.get(item[0], item[0])))
+
+
+def _says_nothing(name: str, value: Any) -> bool:
+    """Defaults that some SDK objects and accumulated streams carry and other shapes of the same message do not."""
+    return (name in _EMPTY and value in ([], "")) or (name == "is_error" and value is False)
 
 
 def compact(value: Any, where: str | None) -> str:

@@ -129,6 +129,8 @@ class Acceptances:
     own: Sequence[Accept] = ()
     project: Sequence[Accept] = ()
     taken: dict[int, list[Divergence]] = field(default_factory=dict)
+    # The steps in which each was used: one rewritten datum may differ in several places.
+    steps: dict[int, set[object]] = field(default_factory=dict)
     # Divergences that matched and lost more than the bound allows.
     over: dict[int, list[Divergence]] = field(default_factory=dict)
 
@@ -141,13 +143,14 @@ class Acceptances:
         """Those of the call first: the closest wins."""
         return [*self.own, *self.project]
 
-    def take(self, divergence: Divergence, front_end: str) -> Accept | None:
+    def take(self, divergence: Divergence, front_end: str, step: object = None) -> Accept | None:
         """The acceptance that covers this divergence, noted as used; None if none does."""
         for i, item in enumerate(self.all()):
             if not item.matches(divergence, front_end):
                 continue
             if item.within(divergence):
                 self.taken.setdefault(i, []).append(divergence)
+                self.steps.setdefault(i, set()).add(step)
                 return item
             self.over.setdefault(i, []).append(divergence)
         return None
@@ -172,7 +175,7 @@ class Acceptances:
                     "accept": {
                         f.name: getattr(item, f.name) for f in fields(item) if getattr(item, f.name) not in (None, "")
                     },
-                    "count": len(took),
+                    "count": len(self.steps.get(i, ())),
                     "max_lost_tokens": max((d.lost_tokens[1] for d in took), default=0),
                     "used": bool(took),
                     "over_bound": max((d.lost_tokens[1] for d in self.over.get(i, ())), default=None),

@@ -7,13 +7,13 @@ given; which side is "before" only shows in the excerpts.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_cachesafe.findings import Origin
 from pytest_cachesafe.prefix.blame_data import STRUCTURAL, message_cause, system_cause, tools_cause
-from pytest_cachesafe.prefix.datadiff import equal, first_difference, is_system
+from pytest_cachesafe.prefix.datadiff import Difference, equal, first_difference, is_system, leading_system
 from pytest_cachesafe.prefix.split import Split
 from pytest_cachesafe.prefix.view import View, view
 from pytest_cachesafe.prompt import Part, Prompt, Segment
@@ -21,6 +21,7 @@ from pytest_cachesafe.values import classify_change
 
 __all__ = ["Blame", "blame", "is_reasoning_path"]
 
+_SAME = Difference("", None, None)
 _WINDOW = 2000
 # Characters in front of the place that are read with it: a value may have begun there.
 _LEAD = 200
@@ -42,6 +43,8 @@ class Blame:
     granularity: str | None = None
     # Number of the message on either side; they differ behind messages that were taken out or put in.
     messages: tuple[int, int] | None = None
+    # JSON path of the datum at the place on either side; None for text of the front end.
+    paths: tuple[str | None, str | None] = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,7 @@ def blame(
         part, owner.message_index if owner else None, owner.role if owner else None, paths[0] if paths else None,
         "text_changed", "application",
     )  # fmt: skip
+    where = replace(where, paths=(sa.path if sa else None, sb.path if sb else None))
     if at.merged and index_a is None:
         return replace(where, cause="token_merge", origin="tokenizer")
     va, vb = view(a), view(b)
@@ -101,7 +105,7 @@ def blame(
     first = min(numbers, default=0)
     where = replace(where, messages=(first, first + shift) if numbers else None)
     case = _Place(a, b, va, vb, ia, ib, sa, sb, first, first + shift)
-    found = _clock(case, where) or _application(case, where) or _front_end(case, where)
+    found = _clock(case, where) or _system(case, where) or _application(case, where) or _front_end(case, where)
     if found.part in ("template", "generation_prompt"):
         found = replace(found, message_index=None, role=None)
     return found
@@ -157,6 +161,31 @@ def _clock(case: _Place, where: Blame) -> Blame | None:
     return replace(where, cause=cause, origin="template", granularity=granularity, part="template", path=None)
 
 
+def _system(case: _Place, where: Blame) -> Blame | None:
+    """Cause where the requests' own system messages differ and the place is theirs, or what stands around them."""
+    va, vb = case.va, case.vb
+    at_tools = where.part == "tools" and equal(va.tools, vb.tools)
+    near = where.part == "template" or at_tools or "system" in case.parts or va.has_system != vb.has_system
+    if not near or case.a.is_wire or where.part == "generation_prompt":
+        return None
+    one, other = (v.messages[: leading_system(v.messages)] for v in (va, vb))
+    if equal(one, other) or (len(case.parts) == 1 and where.part == "system" and len(one) == len(other)):
+        return None
+    where = replace(where, part="system", origin="application")
+    if one and other:
+        i = next(n for n in range(max(len(one), len(other))) if not equal(one[n : n + 1], other[n : n + 1]))
+        if i >= min(len(one), len(other)) or one[i].get("role") != other[i].get("role"):
+            return replace(where, cause="system_changed")
+        cause, origin, granularity = message_cause(va.messages, vb.messages, i, i, system=True)
+        return replace(where, cause=cause, origin=origin, granularity=granularity)
+    without, prompt, at = (va, case.a, case.ia) if not one else (vb, case.b, case.ib)
+    if any(isinstance(m, Mapping) and is_system(m) for m in without.messages):
+        return replace(where, cause="system_moved")
+    if _own_words(prompt, at):
+        return replace(where, cause="default_system_text", origin="template", part="template")
+    return replace(where, cause="system_changed")
+
+
 def _tools(va: View, vb: View, where: Blame) -> Blame:
     cause, granularity = tools_cause(va.tools, vb.tools)
     path = where.path
@@ -198,8 +227,66 @@ def _application(case: _Place, where: Blame) -> Blame | None:
     # A message that only the longer request has is growth; what stood in its place is the template's own.
     if i >= len(va.messages) or j >= len(vb.messages) or equal(va.messages[i], vb.messages[j]):
         return None
-    cause, origin, granularity = message_cause(va.messages, vb.messages, i, j, system=part == "system")
+    found = None
+    if not wire:
+        here = _datum(case, i, j)
+        if here is _SAME:
+            # What stands here is the same in both requests; what differs elsewhere in the message is not the reason.
+            return None
+        found = here
+    cause, origin, granularity = message_cause(va.messages, vb.messages, i, j, system=part == "system", found=found)
     return _local(case, where, cause, granularity, origin)
+
+
+def _datum(case: _Place, i: int, j: int) -> Difference | None:
+    """How the data printed next on either side differ between the requests.
+
+    None if neither side prints anything of its message from here on; `_SAME` if what they print is the same in both
+    requests.
+    """
+    one, other = case.va.messages[i], case.vb.messages[j]
+    if isinstance(one, Mapping) and isinstance(other, Mapping) and one.get("role") != other.get("role"):
+        return Difference("role", one.get("role"), other.get("role"))
+    known = False
+    for prompt, at, number in ((case.a, case.ia, i), (case.b, case.ib, j)):
+        base = prompt.chat.path_of(number) if prompt.chat is not None else f"messages[{number}]"
+        segment = next(
+            (
+                s
+                for s in prompt.segments
+                if s.end > at and s.message_index == number and s.writer == "data" and s.path is not None
+            ),
+            None,
+        )
+        if segment is None or segment.path is None or not segment.path.startswith(base):
+            continue
+        known = True
+        found = _difference_at(one, other, segment.path[len(base) :])
+        if found is not None:
+            return found
+    return _SAME if known else None
+
+
+def _difference_at(one: Any, other: Any, path: str) -> Difference | None:
+    """The difference between two messages at a path inside them, as deep as both have it; None if there is none."""
+    at = ""
+    for step in re.findall(r"\.([^.\[\]]+)|\[(\d+)\]", path):
+        key: Any = step[0] if step[0] else int(step[1])
+        present = [_has(value, key) for value in (one, other)]
+        if not all(present):
+            if not any(present):
+                break
+            values = [value[key] if has else None for value, has in zip((one, other), present, strict=True)]
+            return Difference(f"{at}.{key}".lstrip("."), values[0], values[1], (present[0], present[1]))
+        one, other = one[key], other[key]
+        at = f"{at}.{key}" if step[0] else f"{at}[{key}]"
+    return first_difference(one, other, at.lstrip("."))
+
+
+def _has(value: Any, key: Any) -> bool:
+    if isinstance(key, int):
+        return isinstance(value, Sequence) and not isinstance(value, str) and key < len(value)
+    return isinstance(value, Mapping) and key in value
 
 
 def _local(case: _Place, where: Blame, cause: str, granularity: str | None, origin: Origin) -> Blame:
@@ -220,10 +307,6 @@ def _front_end(case: _Place, where: Blame) -> Blame:
     where = replace(where, origin="template")
     if where.part == "generation_prompt":
         return replace(where, cause="generation_prompt")
-    if va.has_system != vb.has_system:
-        if _own_words(*((a, case.ia) if not va.has_system else (b, case.ib))):
-            return replace(where, cause="default_system_text", part="template")
-        return replace(where, cause="system_changed", origin="application", part="system")
     if "tools" in case.parts and len(case.parts) > 1:
         return replace(where, cause="tools_moved")
     if len(case.parts) > 1 and any(s and s.writer == "data" and s.part == "system" for s in (case.sa, case.sb)):

@@ -48,9 +48,12 @@ def system_cause(a: Any, b: Any) -> tuple[str, str | None]:
 
 
 def message_cause(
-    a: Sequence[Any], b: Sequence[Any], i: int, j: int, *, system: bool
+    a: Sequence[Any], b: Sequence[Any], i: int, j: int, *, system: bool, found: Difference | None = None
 ) -> tuple[str, Origin, str | None]:
-    """Cause of a difference between message `i` of one list and message `j` of the other (both exist)."""
+    """Cause of a difference between message `i` of one list and message `j` of the other (both exist).
+
+    `found` is the difference to explain, where it is known which one shows; default: the first.
+    """
     one, other = a[i], b[j]
     if system:
         cause, granularity = _leaf_cause(first_difference(_flat_content(one), _flat_content(other)), "system_changed")
@@ -60,7 +63,7 @@ def message_cause(
     shifted = _shift(a, b, i, j)
     if shifted is not None:
         return shifted, "application", None
-    found = first_difference(_flat_content(one), _flat_content(other))
+    found = found or first_difference(_flat_content(one), _flat_content(other))
     if found is None:
         return "edited_history", "application", None
     if _reasoning_gone(one, other, found):
@@ -73,7 +76,7 @@ def message_cause(
 
 def _shift(a: Sequence[Any], b: Sequence[Any], i: int, j: int) -> str | None:
     """Whether the messages from here on reappear elsewhere on the other side."""
-    rest_a, rest_b = [canonical(m) for m in a[i:]], [canonical(m) for m in b[j:]]
+    rest_a, rest_b = [canonical(_bare(m)) for m in a[i:]], [canonical(_bare(m)) for m in b[j:]]
     if rest_a[0] == rest_b[0]:
         # The same message in its own place, with keys in another order.
         return None
@@ -85,6 +88,18 @@ def _shift(a: Sequence[Any], b: Sequence[Any], i: int, j: int) -> str | None:
     return "history_shifted" if role_a != role_b else None
 
 
+def _bare(message: Any) -> Any:
+    """A message without cache markers, a lone text block as string: what makes it the same message."""
+    if not isinstance(message, Mapping):
+        return message
+    content = message.get("content")
+    if isinstance(content, list):
+        content = [
+            {k: v for k, v in x.items() if k != "cache_control"} if isinstance(x, Mapping) else x for x in content
+        ]
+    return _flat_content({**message, "content": content})
+
+
 def _is_reasoning_item(message: Any) -> bool:
     return isinstance(message, Mapping) and message.get("type") == "reasoning"
 
@@ -92,8 +107,17 @@ def _is_reasoning_item(message: Any) -> bool:
 def _reasoning_gone(one: Any, other: Any, found: Difference) -> bool:
     if found.path.split(".")[0].split("[")[0] in _REASONING_KEYS and found.present != (True, True):
         return True
+    if _thinking(one) == _thinking(other):
+        return False
     without = [_without_thinking(m) for m in (one, other)]
     return without[0] is not None and without[1] is not None and _one_begins(*without)
+
+
+def _thinking(message: Any) -> int:
+    """Number of thinking blocks in a message."""
+    content = message.get("content") if isinstance(message, Mapping) else None
+    blocks = content if isinstance(content, list) else []
+    return sum(isinstance(x, Mapping) and x.get("type") in _THINKING_BLOCKS for x in blocks)
 
 
 def _without_thinking(message: Any) -> list[Any] | None:
@@ -141,8 +165,10 @@ def _leaf_cause(found: Difference | None, otherwise: str) -> tuple[str, str | No
 
 def _flat(system: Any) -> Any:
     """A string and one text block mean the same to providers."""
-    if isinstance(system, list) and len(system) == 1 and isinstance(system[0], Mapping) and "text" in system[0]:
-        return system[0]["text"]
+    if isinstance(system, list) and len(system) == 1 and isinstance(system[0], Mapping):
+        block = system[0]
+        if "text" in block and set(block) <= {"type", "text", "cache_control"}:
+            return block["text"]
     return system
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ADVICE", "CAUSES", "SELF_CHANGING"]
+__all__ = ["ADVICE", "CAUSES", "SELF_CHANGING", "advice"]
 
 # name -> one sentence for people.
 CAUSES: dict[str, str] = {
@@ -20,12 +20,12 @@ CAUSES: dict[str, str] = {
     "default_system_text": "the template fills in its own system text when none is given",
     "edited_history": "a message that had been sent was changed",
     "history_shifted": "messages were removed from or put into the history that had been sent",
-    "system_changed": "the system text changed",
-    "tools_changed": "the tool definitions changed",
+    "system_changed": "the text changed",
+    "tools_changed": "a definition changed",
     "model_changed": "the request goes to another model",
     "setting_changed": "a template keyword changed",
-    "system_moved": "the template puts the system text at another message",
-    "tools_moved": "the template puts the tools at another message",
+    "system_moved": "the system text stands at another message",
+    "tools_moved": "the tools stand at another message",
     "generation_prompt": "the generation prompt is not what the replayed turn starts with",
     "template_markup": "the template frames an earlier message differently",
     "token_merge": "the text continues, but the tokenizer merges across the boundary",
@@ -46,7 +46,7 @@ ADVICE: dict[str, str] = {
     "reasoning_dropped": "mostly template design: accept it with a bound, or keep the reasoning if it can be kept",
     "tool_arguments_reserialised": "keep the argument string that the model produced and replay it as it is",
     "default_system_text": "always send your own system message",
-    "edited_history": "leave sent messages as they are; put corrections into the newest message",
+    "edited_history": "leave sent messages as they are, correct in the newest one; declare compaction as a reset",
     "history_shifted": "cut or summarise history rarely and in large steps, and declare it as a reset",
     "system_changed": "keep the system text constant and move what changes into the newest user message",
     "tools_changed": "send the same tools in every request; restrict them by tool_choice instead",
@@ -60,6 +60,19 @@ ADVICE: dict[str, str] = {
     "text_changed": "keep the beginning of the prompt constant",
     "retokenised": "replay generated ids (token in, token out) instead of text",
 }
+
+# What to change where the request itself did what templates mostly do.
+_OWN_DOING: dict[str, str] = {
+    "system_moved": "keep the system message at the front of the list, in one role",
+    "reasoning_dropped": "replay the reasoning as it was received, or accept the loss with a bound",
+}
+
+
+def advice(cause: str, origin: str) -> str:
+    """What to change about a divergence of this cause and origin."""
+    own = _OWN_DOING.get(cause) if origin in ("application", "framework") else None
+    return own or ADVICE[cause]
+
 
 # Values that change by themselves: their text is replaced and the prompt goes on behind them.
 SELF_CHANGING = frozenset({"timestamp", "date", "id", "number", "path", "host"})

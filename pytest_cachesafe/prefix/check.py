@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pytest_cachesafe.prefix.accept import Acceptances
-from pytest_cachesafe.prefix.inputs import Item, Plan, render
+from pytest_cachesafe.prefix.inputs import Item, Plan, comparable, render
 from pytest_cachesafe.prefix.rendered import Missing, not_rendered
 from pytest_cachesafe.prefix.resets import Resets
 from pytest_cachesafe.prefix.step import Step, answer_of, generated_reused, judge
@@ -67,6 +67,7 @@ def check_plan(plan: Plan, front_end: FrontEnd, acceptances: Acceptances, resets
             if before is not None and resets.between(before, plan.items[pair]) is not None:
                 out.resets.append(pair)
             continue
+        comparable(earlier, prompt, rendered.against, pair)
         step = judge(earlier, prompt, pair, rendered.against, acceptances, block_size)
         if step.verdict != "stable" or step.accepted:
             step.reset = resets.at(pair, earlier, prompt)

@@ -39,6 +39,8 @@ class Divergence:
     granularity: str | None = None
     # Number of the message on either side.
     messages: tuple[int, int] | None = None
+    # JSON path at the place on either side.
+    paths: tuple[str | None, str | None] = (None, None)
 
     def as_dict(self) -> dict[str, Any]:
         """DESIGN's `divergence` object."""
@@ -97,7 +99,16 @@ class Comparison:
 
 def data_end(prompt: Prompt) -> int:
     """Character index behind the last text that comes from the request (what follows is the template's own tail)."""
-    for segment in reversed(prompt.segments):
+    segments = prompt.segments
+    chat = prompt.chat
+    if chat is not None and chat.messages and not prompt.is_wire:
+        traced = (s for s in segments if s.writer == "data" and not _is_label(s.path))
+        found = max((s.message_index for s in traced if s.message_index is not None), default=-1)
+        if found < len(chat.messages) - 1:
+            # The last message prints nothing of its own that can be traced: all but the generation prompt is its.
+            last = segments[-1] if segments else None
+            return last.start if last is not None and last.part == "generation_prompt" else len(prompt.text)
+    for segment in reversed(segments):
         if segment.writer == "data" and segment.end > segment.start and not _is_label(segment.path):
             return segment.end
     # A prompt in which nothing of the request is found says nothing about where its messages end.
@@ -145,7 +156,7 @@ def diverge(
         found.cause, found.origin, severity, scope,
         *_excerpts(a, b, ia, ib),
         lost,  # type: ignore[arg-type]
-        ia, ib, found.granularity, found.messages,
+        ia, ib, found.granularity, found.messages, found.paths,
     )  # fmt: skip
 
 
@@ -180,13 +191,14 @@ def compare(a: Any, b: Any, *, template: Any = None, tools: Any = None, block_si
         UsageError: the two cannot be compared (different kinds, empty, not a chat).
         TemplateRaised: the template refuses one of them.
     """
-    from pytest_cachesafe.prefix.inputs import to_prompt
+    from pytest_cachesafe.prefix.inputs import comparable, to_prompt
 
     if block_size < 1:
         raise UsageError(f"block_size must be at least 1, got {block_size}")
     front_end = None
     pa, front_end = to_prompt(a, template, tools, front_end)
     pb, front_end = to_prompt(b, template, tools, front_end)
+    comparable(pa, pb, "A", "B")
     return compare_prompts(pa, pb, block_size)
 
 

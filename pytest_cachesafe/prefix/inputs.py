@@ -139,6 +139,8 @@ def _kind(item: Any) -> str:
     if isinstance(item, Sequence) and not isinstance(item, bytes):
         if item and all(isinstance(x, int) and not isinstance(x, bool) for x in item):
             return "ids"
+        if any(isinstance(x, int) and not isinstance(x, bool) for x in item):
+            raise UsageError("token ids mixed with other things in one list: pass prompts of one kind")
         # ("human", "…") is how prompt libraries write one message.
         if isinstance(item, tuple) and len(item) == 2 and all(isinstance(x, str) for x in item):
             return "message"
@@ -166,12 +168,30 @@ def _raw(item: Any) -> Item:
     return Chat([], raw=tuple(item), wire="ids")
 
 
+def tool_list(tools: Any) -> list[Any]:
+    """Tool definitions as a list.
+
+    Raises:
+        UsageError: not a list, or an entry that is neither a definition nor a function.
+    """
+    if isinstance(tools, (str, bytes, Mapping)) or not isinstance(tools, Sequence):
+        raise UsageError(f"tools takes a list of definitions, got {type(tools).__name__}")
+    for i, tool in enumerate(tools):
+        if not isinstance(tool, Mapping) and not callable(tool) and not hasattr(tool, "model_dump"):
+            raise UsageError(f"tools[{i}] is {type(tool).__name__}: a tool is a definition (a mapping) or a function")
+    return list(tools)
+
+
 def _settle(chat: Chat, tools: Sequence[Any] | None, kwargs: Mapping[str, Any] | None) -> Chat:
     """Fill in what the call gives for all requests; a request's own values win."""
-    if tools is not None and chat.tools is None:
-        chat.tools = list(tools)
+    if tools is not None:
+        given = tool_list(tools)
+        if chat.tools is None:
+            chat.tools = given
         if chat.body is not None and "tools" not in chat.body:
-            chat.body = {**chat.body, "tools": list(tools)}
+            if chat.wire in ("gemini", "bedrock"):
+                raise UsageError(f"tools= beside a {chat.wire} body: put them into the body, in its own form")
+            chat.body = {**chat.body, "tools": given}
     if kwargs:
         chat.settings = {**kwargs, **chat.settings}
     return chat
@@ -238,6 +258,20 @@ def to_prompt(
     else:
         item = _chat(value)
     return render(_settle(item, tools, None) if isinstance(item, Chat) else item, front_end), front_end
+
+
+def comparable(a: Prompt, b: Prompt, one: int | str, other: int | str) -> None:
+    """Refuse to compare what has nothing to compare by.
+
+    Raises:
+        UsageError: ids against text, or a rendered prompt against a chat.
+    """
+    for yes, no in ((a, b), (b, a)):
+        if yes.token_ids is not None and not yes.text and no.text:
+            raise UsageError(f"requests {one} and {other}: token ids mixed with text: pass prompts of one kind")
+    kinds = [p.chat is not None and p.chat.raw is None for p in (a, b)]
+    if kinds[0] != kinds[1] and (a.chat is not None and b.chat is not None):
+        raise UsageError(f"requests {one} and {other}: a rendered prompt and a chat: pass requests of one kind")
 
 
 def render(item: Item, front_end: FrontEnd) -> Prompt:

@@ -51,7 +51,8 @@ def not_rendered(prompt: Prompt) -> list[Missing]:
         base = chat.path_of(i)
         role = message.get("role")
         for path, text in _texts(message, base):
-            if not seen.path(path) and not seen.text(text):
+            # Blocks that were joined to one string stand at the message's content.
+            if not seen.path(path) and not seen.path(f"{base}.content", whole=True) and not seen.text(text):
                 what = "tool result" if role == "tool" else "message"
                 missing.append(Missing(what, path, i, role, text.strip()[:40]))
         for j, call in enumerate(message.get("tool_calls") or ()):
@@ -106,8 +107,14 @@ class _Seen:
                 self._prefixes.add(path[: match.start()])
         self._squeezed: str | None = None
 
-    def path(self, path: str) -> bool:
-        return path in self._paths or path in self._prefixes
+    def path(self, path: str, *, whole: bool = False) -> bool:
+        """Whether the datum at a path is printed: itself, something in it, or something that it is a part of."""
+        if path in self._paths:
+            return True
+        if whole:
+            return False
+        ends = [match.start() for match in re.finditer(r"[.\[]", path)]
+        return path in self._prefixes or any(path[:end] in self._paths for end in ends)
 
     def text(self, text: str) -> bool:
         """The text itself, for values that a filter rewrote so that their origin was lost."""

@@ -7,8 +7,9 @@ around it, an edited datum as a whole. Anything else that is missing or new on t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Mapping
+from difflib import SequenceMatcher
+from typing import Any, NamedTuple
 
 from pytest_cachesafe.prefix.blame import is_reasoning_path
 from pytest_cachesafe.prefix.causes import SELF_CHANGING
@@ -18,6 +19,12 @@ from pytest_cachesafe.prompt import Prompt, Segment
 from pytest_cachesafe.values import value_at
 
 __all__ = ["Behind", "behind"]
+
+# Causes that change words and leave the rest of a text as it was.
+_REWORDED = frozenset({"system_changed", "tools_changed", "edited_history", "text_changed"})
+# Characters of one text that are aligned word by word, and how many in common count as "goes on as before".
+_REACH = 20_000
+_COMMON = 24
 
 
 class Behind(NamedTuple):
@@ -41,6 +48,10 @@ def behind(a: Prompt, b: Prompt, divergence: Divergence) -> Behind | None:
             return inside
     if divergence.cause == "history_shifted":
         return _behind_cut(a, b, divergence)
+    if divergence.cause in _REWORDED:
+        inside = _behind_words(a, b, ia, ib)
+        if inside is not None:
+            return inside
     return _behind_data(a, b, ia, ib, divergence)
 
 
@@ -55,6 +66,25 @@ def _behind_value(a: Prompt, b: Prompt, ia: int, ib: int) -> Behind | None:
     return Behind(ends[0], ends[1])
 
 
+def _behind_words(a: Prompt, b: Prompt, ia: int, ib: int) -> Behind | None:
+    """At the next stretch that both sides have in common inside the same piece of text.
+
+    A changed word must not cover the clock that stands behind it in the same system text.
+    """
+    sa, sb = a.segment_at(ia), b.segment_at(ib)
+    if sa is None or sb is None or sa.writer != "data" or sb.writer != "data":
+        return None
+    left, right = a.text[ia : min(sa.end, ia + _REACH)], b.text[ib : min(sb.end, ib + _REACH)]
+    words = [re.findall(r"\w+|\W", text) for text in (left, right)]
+    at = [0, 0]
+    for block in SequenceMatcher(None, words[0], words[1], autojunk=False).get_matching_blocks():
+        same = "".join(words[0][block.a : block.a + block.size])
+        if len(same) >= _COMMON:
+            at = [len("".join(words[0][: block.a])), len("".join(words[1][: block.b]))]
+            return Behind(ia + at[0], ib + at[1]) if any(at) else None
+    return None
+
+
 def _behind_data(a: Prompt, b: Prompt, ia: int, ib: int, divergence: Divergence) -> Behind | None:
     """At the first datum that both prompts print behind the divergence."""
     rest_a, rest_b = list(_data_from(a, ia)), list(_data_from(b, ib))
@@ -63,14 +93,14 @@ def _behind_data(a: Prompt, b: Prompt, ia: int, ib: int, divergence: Divergence)
     for j, segment in enumerate(rest_b):
         places.setdefault(_key(segment, b), j)
     for i, segment in enumerate(rest_a):
-        if _explained(segment, divergence):
+        if _explained(segment, divergence, 0):
             continue
         found = places.get(_key(segment, a, shift))
-        if found is None or _explained(rest_b[found], divergence):
+        if found is None or _explained(rest_b[found], divergence, 1):
             continue
         j = found
-        skipped_a = [s for s in rest_a[:i] if not _explained(s, divergence)]
-        skipped_b = [s for s in rest_b[:j] if not _explained(s, divergence)]
+        skipped_a = [s for s in rest_a[:i] if not _explained(s, divergence, 0)]
+        skipped_b = [s for s in rest_b[:j] if not _explained(s, divergence, 1)]
         other = None
         if skipped_a or skipped_b:
             other = (
@@ -109,6 +139,10 @@ def _behind_cut(a: Prompt, b: Prompt, divergence: Divergence) -> Behind | None:
         y_found = places.get(canonical(va.messages[x]))
         if y_found is None:
             continue
+        # Of what was passed over on both sides, the last messages of one role are the same ones, edited.
+        both = [va.messages, vb.messages]
+        while x > i and y_found > j and _role(both[0][x - 1]) == _role(both[1][y_found - 1]):
+            x, y_found = x - 1, y_found - 1
         starts = []
         for prompt, number in ((a, x), (b, y_found)):
             found = (s.start for s in prompt.segments if s.message_index == number and s.writer == "data")
@@ -119,9 +153,15 @@ def _behind_cut(a: Prompt, b: Prompt, divergence: Divergence) -> Behind | None:
     return None
 
 
-def _explained(segment: Segment, divergence: Divergence) -> bool:
-    """Whether the accepted cause accounts for this datum being different, gone or new."""
+def _role(message: Any) -> Any:
+    return message.get("role") if isinstance(message, Mapping) else None
+
+
+def _explained(segment: Segment, divergence: Divergence, side: int) -> bool:
+    """Whether the accepted cause accounts for this datum of one side being different, gone or new."""
     where, cause = divergence.location, divergence.cause
+    path = divergence.paths[side] or where.path
+    number = divergence.messages[side] if divergence.messages is not None else where.message_index
     if cause == "reasoning_dropped":
         return is_reasoning_path(segment.path) or _is_label(segment.path)
     if cause == "system_moved":
@@ -135,10 +175,12 @@ def _explained(segment: Segment, divergence: Divergence) -> bool:
     if cause in ("template_markup", "setting_changed", "whitespace") and divergence.origin != "application":
         return _is_label(segment.path)
     # An edit of one datum: that datum, whole.
-    return segment.path == where.path or (
-        segment.part == where.part and where.message_index is not None and segment.message_index == where.message_index
-        and cause in ("order", "edited_history") and _same_datum(segment.path, where.path)
-    )  # fmt: skip
+    if cause == "tool_arguments_reserialised" and path is not None and segment.path is not None:
+        return segment.path.startswith(re.split(r"(?<=\.arguments)|(?<=\.input)|(?<=\.args)", path)[0])
+    if segment.path == path:
+        return True
+    mine = segment.part == where.part and number is not None and segment.message_index == number
+    return mine and cause in ("order", "edited_history") and _same_datum(segment.path, path)
 
 
 def _same_datum(path: str | None, other: str | None) -> bool:

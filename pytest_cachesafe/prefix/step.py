@@ -114,7 +114,7 @@ def _divergences(
     shift = 0
     for _ in range(_MOST_DIVERGENCES):
         place = (current.index_a, current.index_b)
-        accept = acceptances.take(current, a.front_end)
+        accept = acceptances.take(current, a.front_end, (id(step), step.request))
         if accept is not None:
             step.accepted.append((current, accept))
         else:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
-from pytest_cachesafe.prefix.causes import ADVICE
+from pytest_cachesafe.prefix.causes import advice
 from pytest_cachesafe.prefix.result import kind_of
 from pytest_cachesafe.prefix.wording import missing_sentence, number, place, step_sentence
 from pytest_cachesafe.report.excerpt import excerpt
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["render"]
 
 _WIDTH = 120
+_LEGEND_SIGN = "␞"
 _INNER_KEYS = re.compile(r"(\.(?:arguments|input|args|response|functionResponse|metadata))[.\[][^\s,;)]+")
 # Which readings of the world can make a value of this kind.
 _READ_KINDS: dict[str, tuple[str, ...]] = {
@@ -71,8 +72,16 @@ def _lines(report: StabilityReport, verbosity: int, mode: Redact) -> Iterator[st
     if report.missing and not any(missing_sentence(report.missing) in f for f in failures):
         yield f"  {_safe(missing_sentence(report.missing), report, mode)}"
     yield from _statements(report, mode)
+    if any(_LEGEND_SIGN in d.before + d.after for d in _divergences(report, shown)):
+        yield "  in wire excerpts ␞ begins a block or field and names it, ␟ ends it"
     if report.reproduce:
         yield f"reproduce: {visible(report.reproduce)}"
+
+
+def _divergences(report: StabilityReport, shown: list[Step]) -> list[Divergence]:
+    """Those that are printed with an excerpt."""
+    found = [s.divergence for s in shown] + [t.divergence for t in report.toggles]
+    return [d for d in found if d is not None]
 
 
 def _head(report: StabilityReport) -> str:
@@ -113,7 +122,7 @@ def _step(step: Step, report: StabilityReport, mode: Redact) -> Iterator[str]:
         f"    lost:   {about}{step.lost_tokens} of {number(step.tokens, 'token')}"
         + (f", {number(step.lost_blocks, 'block')} of {report.block_size}" if report.exact else " (estimated)")
     )
-    yield f"    fix:    {ADVICE[divergence.cause]}"
+    yield f"    fix:    {advice(divergence.cause, divergence.origin)}"
     for read in _reads(report, step):
         yield f"    read:   {visible(read)}"
     over = report.acceptances.over_bound(divergence, report.front_end)
@@ -131,7 +140,7 @@ def _toggle(toggle: ToggleResult, report: StabilityReport, mode: Redact) -> Iter
     tried = f"{visible(toggle.toggle.label)} ({visible(str(change))})"
     yield f"  toggle: {tried}, request {toggle.request}, {toggle.observed}"
     yield from _divergence(divergence, report, mode)
-    yield f"    fix:    {ADVICE[divergence.cause]}"
+    yield f"    fix:    {advice(divergence.cause, divergence.origin)}"
 
 
 def _divergence(divergence: Divergence, report: StabilityReport, mode: Redact) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, ExitStack
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -12,12 +13,13 @@ from pytest_cachesafe.findings import Severity
 from pytest_cachesafe.prefix.accept import Accept, Acceptances, project_acceptances
 from pytest_cachesafe.prefix.builder import World, requests_of
 from pytest_cachesafe.prefix.check import Outcome, PassThrough, check_plan, prompts_of
+from pytest_cachesafe.prefix.datadiff import equal
 from pytest_cachesafe.prefix.inputs import Item, Plan, is_builder, plan
 from pytest_cachesafe.prefix.result import StabilityReport
 from pytest_cachesafe.prefix.toggles import Toggle, ToggleResult
 from pytest_cachesafe.prefix.vary import across, observe
 from pytest_cachesafe.prefix.wording import step_sentence
-from pytest_cachesafe.prompt import FrontEnd, Prompt, UsageError
+from pytest_cachesafe.prompt import Chat, FrontEnd, Prompt, UsageError
 from pytest_cachesafe.report.stability import render
 from pytest_cachesafe.report.visible import visible
 from pytest_cachesafe.stability.options import Options, running_node
@@ -41,6 +43,8 @@ class Check:
         self.settings = parse_under(asked) if asked else []
         self.chat = chat
         self.build = chat if is_builder(chat) else None
+        if self.build is None and self.options.turns is not None:
+            raise UsageError(f"turns={self.options.turns} is for builders; given requests are as many as they are")
         self.reads: list[Any] = []
         # Requests by world, for the line that reproduces a failure.
         self.plain: list[Item] = []
@@ -254,19 +258,23 @@ class Check:
                     )
                 items = frozen_like(self._plan(world).items, base.items)
                 self.seen[setting.name] = items
-                known = acceptances if setting.name == "random" else self._with_known(acceptances, plain)
+                known = self._with_known(acceptances, None if setting.name == "random" else plain)
                 steps += across(base.items, items, front_end, known, o.block_size, setting.name)
         return steps
 
     @staticmethod
-    def _with_known(acceptances: Acceptances, plain: Outcome) -> Acceptances:
-        """What the plain run loses already is told once, there, and must not be blamed on another world as well."""
+    def _with_known(acceptances: Acceptances, plain: Outcome | None) -> Acceptances:
+        """What the plain run loses already is told once, there, and must not be blamed on another world as well.
+
+        Nor must the clock, which goes on between the building of two worlds; `under=["clock"]` asks for it.
+        """
         known = [
             Accept(cause=s.divergence.cause, part=s.divergence.location.part, role=s.divergence.location.role)
-            for s in plain.steps
+            for s in (plain.steps if plain is not None else ())
             if s.divergence is not None
         ]
-        return Acceptances(acceptances.own, [*acceptances.project, *dict.fromkeys(known)], acceptances.taken)
+        known.append(Accept(cause="timestamp"))
+        return replace(acceptances, project=[*acceptances.project, *dict.fromkeys(known)])
 
     def _clock_plan(self, setting: Any, base: Plan) -> Plan:
         """The requests with the clock moved on between them; for given data only the template's clock can move."""
@@ -296,6 +304,15 @@ class Check:
 
     # Words.
 
+    def _all_the_same(self, report: StabilityReport) -> list[str]:
+        """A builder that gives the same request every time was compared with itself only."""
+        messages = [item.messages for item in self.plain if isinstance(item, Chat) and item.raw is None]
+        if len(messages) < 2 or len(messages) != len(self.plain) or report.verdict != "stable":
+            return []
+        if not all(equal(messages[0], other) for other in messages[1:]):
+            return []
+        return [f"all {len(messages)} requests are the same: the builder does not use turn.index"]
+
     def _finish(self, report: StabilityReport, front_end: FrontEnd, outcome: Outcome) -> None:
         o = self.options
         keywords = getattr(front_end, "keywords", None) if o.template_kwargs else None
@@ -308,6 +325,8 @@ class Check:
         for result in report.toggles:
             if result.idle:
                 report.warnings.append(f"toggle compared nothing: {result.idle}")
+        if self.build is not None and not (report.toggles or self.settings):
+            report.notes += self._all_the_same(report)
         report.unused_resets = o.resets.unused()
         worst = report.worst
         if o.resets.most is not None and len(outcome.resets) > o.resets.most:

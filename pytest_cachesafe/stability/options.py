@@ -58,10 +58,13 @@ class Options:
                 )
         if isinstance(self.block_size, bool) or not isinstance(self.block_size, int) or self.block_size < 1:
             raise UsageError(f"block_size={self.block_size!r}: a whole number of tokens, at least 1")
-        if self.min_shared is not None and not 0 <= self.min_shared <= 1:
+        number = isinstance(self.min_shared, (int, float)) and not isinstance(self.min_shared, bool)
+        if self.min_shared is not None and not (number and 0 <= self.min_shared <= 1):
             raise UsageError(f"min_shared={self.min_shared!r}: a share between 0 and 1")
         if not isinstance(self.template_kwargs, Mapping):
             raise UsageError("template_kwargs takes a mapping of template keywords")
+        if isinstance(self.template, str) and ("{%" in self.template or "{{" in self.template):
+            raise UsageError("template= is Jinja source: give a path, or ChatTemplate.from_string(source)")
         if given.get("engine") is not None:
             raise UsageError(f"engine={given['engine']!r}: this version has no engine models; leave engine out")
 

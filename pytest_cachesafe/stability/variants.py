@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from pytest_cachesafe.prefix.datadiff import equal
 from pytest_cachesafe.prefix.inputs import Item, Plan
 from pytest_cachesafe.prefix.toggles import Toggle, permutations, reorder_keys
 from pytest_cachesafe.prompt import Chat, UsageError
+
+# Where Gemini keeps several declarations in one entry of the list.
+_DECLARED = ("functionDeclarations", "function_declarations")
 
 __all__ = ["changed", "freeze", "frozen_like", "permuter", "reordered"]
 
@@ -35,38 +39,50 @@ def reordered(toggle: Toggle, base: Plan) -> list[tuple[Any, list[Item]]]:
         )
     out: list[tuple[Any, list[Item]]] = []
     for n, label in enumerate(("reversed", "moved by one")):
-        items: list[Item] = []
-        differs = False
-        for item in base.items:
-            tools = item.tools if isinstance(item, Chat) else None
-            orders = (
-                [[reorder_keys(t) for t in tools]]
-                if tools and toggle.name == "schema_keys"
-                else permutations(tools or [])
-            )
-            if n < len(orders):
-                differs = True
-                item = changed(item, tools=orders[n])
-            items.append(item)
-        if differs:
-            out.append((label, items))
+        made = [_with_order(item, toggle.name, n) for item in base.items]
+        if any(new is not old for new, old in zip(made, base.items, strict=True)):
+            out.append((label, made))
     return out
 
 
+def _with_order(item: Item, name: str, n: int) -> Item:
+    """A request with its tools in the n-th other order; the request itself if it has no such order."""
+    if not isinstance(item, Chat):
+        return item
+
+    def order(tools: Any) -> Any:
+        if not isinstance(tools, list):
+            return tools
+        nested = [t for t in tools if isinstance(t, Mapping) and any(isinstance(t.get(k), list) for k in _DECLARED)]
+        if nested and len(nested) == len(tools):
+            return [{k: order(v) if k in _DECLARED else v for k, v in t.items()} for t in tools]
+        if name == "schema_keys":
+            return [reorder_keys(t) for t in tools] if n == 0 else tools
+        orders = permutations(tools)
+        return orders[n] if n < len(orders) else tools
+
+    changes: dict[str, Any] = {}
+    tools = order(item.tools)
+    if not equal(tools, item.tools):
+        changes["tools"] = tools
+    if item.body is not None:
+        body = dict(item.body)
+        if "tools" in body:
+            body["tools"] = order(body["tools"])
+        for holder in ("toolConfig", "config"):
+            if isinstance(body.get(holder), Mapping) and "tools" in body[holder]:
+                body[holder] = {**body[holder], "tools": order(body[holder]["tools"])}
+        if not equal(body, dict(item.body)):
+            changes["body"] = body
+    return replace(item, **changes) if changes else item
+
+
 def changed(item: Item, **changes: Any) -> Item:
-    """A copy of a request with other settings, tools or clock; prompts have none of them."""
+    """A copy of a request with other settings or another clock; prompts have neither."""
     if not isinstance(item, Chat):
         return item
     if "settings" in changes:
         changes["settings"] = {**item.settings, **changes["settings"]}
-    if "tools" in changes and item.body is not None and "tools" in item.body:
-        order = changes["tools"]
-        places = [next(i for i, t in enumerate(item.tools or []) if t is tool) for tool in order] if all(
-            any(t is tool for t in item.tools or []) for tool in order
-        ) else None  # fmt: skip
-        listed = item.body["tools"]
-        body_tools = [listed[i] for i in places] if places and len(places) == len(listed) else reorder_keys(listed)
-        changes["body"] = {**item.body, "tools": body_tools}
     return replace(item, **changes)
 
 

@@ -25,7 +25,7 @@ def build_sorted(turn):
 
 def _fails_by_hash_seed(result: pytest.RunResult, **counts: int) -> None:
     result.assert_outcomes(**counts)
-    assert "hashseed=0 against hashseed=1" in result.stdout.str()
+    assert "hashseed=0 and hashseed=1" in result.stdout.str()
 
 
 def test_an_unsorted_set_is_found_and_a_sorted_one_passes(project: Any) -> None:
@@ -172,7 +172,7 @@ def test_ways_to_start_pytest(project: Any, args: tuple[str, ...]) -> None:
         "    Path('failure.txt').write_text(str(caught.value))\n"
     )
     assert project.run(*args).ret == pytest.ExitCode.OK
-    assert "hashseed=0 against hashseed=1" in (project.path / "failure.txt").read_text(encoding="utf-8")
+    assert "hashseed=0 and hashseed=1" in (project.path / "failure.txt").read_text(encoding="utf-8")
 
 
 def test_random_numbers_are_not_blamed_on_the_hash_seed(project: Any) -> None:
