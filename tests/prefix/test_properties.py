@@ -177,6 +177,15 @@ def test_the_order_of_arguments_does_not_matter(name: str, front_ends: dict[str,
         assert (one.before, one.after) == (other.after, other.before)
 
 
+@quick
+@given(edited(), tools)
+def test_no_template_is_blamed_on_the_wire(pair: Any, offered: Any) -> None:
+    found = compare(*pair, tools=offered or None).divergence
+    if found is not None:
+        assert found.origin in ("application", "framework")
+        assert found.cause not in ("template_markup", "system_moved", "tools_moved", "default_system_text")
+
+
 @pytest.mark.parametrize("name", ["smollm2", "qwen3"])
 @quick
 @given(edited())
