@@ -81,7 +81,7 @@ def blame(
     `shift` is by how many places the messages of `b` are behind those of `a`, after an accepted cut.
     """
     ia = at.char_index if index_a is None else index_a
-    ib = at.char_index if index_b is None else index_b
+    ib = at.char_index_b if index_b is None else index_b
     if ia is None or ib is None:
         return _without_text(a, b)
     sa, sb = a.segment_at(ia), b.segment_at(ib)
@@ -93,7 +93,7 @@ def blame(
     )  # fmt: skip
     where = replace(where, paths=(sa.path if sa else None, sb.path if sb else None))
     if at.merged and index_a is None:
-        return replace(where, cause="token_merge", origin="tokenizer")
+        return replace(where, cause="retokenised" if a.text == b.text else "token_merge", origin="tokenizer")
     va, vb = view(a), view(b)
     if va is None or vb is None:
         cause, granularity = _text_cause(a, b, ia, ib, sa, sb)
@@ -171,18 +171,20 @@ def _system(case: _Place, where: Blame) -> Blame | None:
     one, other = (v.messages[: leading_system(v.messages)] for v in (va, vb))
     if equal(one, other) or (len(case.parts) == 1 and where.part == "system" and len(one) == len(other)):
         return None
-    where = replace(where, part="system", origin="application")
+    holder = case.a if one else case.b
+    path = f"{holder.chat.path_of(0)}.content" if holder.chat is not None else None
+    where = replace(where, part="system", origin="application", message_index=0, role="system", path=path)
     if one and other:
         i = next(n for n in range(max(len(one), len(other))) if not equal(one[n : n + 1], other[n : n + 1]))
         if i >= min(len(one), len(other)) or one[i].get("role") != other[i].get("role"):
             return replace(where, cause="system_changed")
         cause, origin, granularity = message_cause(va.messages, vb.messages, i, i, system=True)
         return replace(where, cause=cause, origin=origin, granularity=granularity)
-    without, prompt, at = (va, case.a, case.ia) if not one else (vb, case.b, case.ib)
+    without, prompt = (va, case.a) if not one else (vb, case.b)
     if any(isinstance(m, Mapping) and is_system(m) for m in without.messages):
         return replace(where, cause="system_moved")
-    if _own_words(prompt, at):
-        return replace(where, cause="default_system_text", origin="template", part="template")
+    if _own_words(prompt):
+        return replace(where, cause="default_system_text", origin="template", part="template", path=None)
     return replace(where, cause="system_changed")
 
 
@@ -227,13 +229,12 @@ def _application(case: _Place, where: Blame) -> Blame | None:
     # A message that only the longer request has is growth; what stood in its place is the template's own.
     if i >= len(va.messages) or j >= len(vb.messages) or equal(va.messages[i], vb.messages[j]):
         return None
-    found = None
-    if not wire:
-        here = _datum(case, i, j)
-        if here is _SAME:
+    found = _datum(case, i, j)
+    if found is _SAME:
+        if not wire:
             # What stands here is the same in both requests; what differs elsewhere in the message is not the reason.
             return None
-        found = here
+        found = None
     cause, origin, granularity = message_cause(va.messages, vb.messages, i, j, system=part == "system", found=found)
     return _local(case, where, cause, granularity, origin)
 
@@ -249,7 +250,6 @@ def _datum(case: _Place, i: int, j: int) -> Difference | None:
         return Difference("role", one.get("role"), other.get("role"))
     known = False
     for prompt, at, number in ((case.a, case.ia, i), (case.b, case.ib, j)):
-        base = prompt.chat.path_of(number) if prompt.chat is not None else f"messages[{number}]"
         segment = next(
             (
                 s
@@ -258,10 +258,11 @@ def _datum(case: _Place, i: int, j: int) -> Difference | None:
             ),
             None,
         )
-        if segment is None or segment.path is None or not segment.path.startswith(base):
+        inside = re.match(r"[^\[]*\[\d+\]", segment.path) if segment is not None and segment.path else None
+        if segment is None or segment.path is None or inside is None:
             continue
         known = True
-        found = _difference_at(one, other, segment.path[len(base) :])
+        found = _difference_at(one, other, segment.path[inside.end() :])
         if found is not None:
             return found
     return _SAME if known else None
@@ -315,14 +316,25 @@ def _front_end(case: _Place, where: Blame) -> Blame:
         one, other = _reasoning(a, va, case.index_a, case.ia), _reasoning(b, vb, case.index_b, case.ib)
         if one != other or _reasoning_marks(a, case.ia) != _reasoning_marks(b, case.ib):
             return replace(where, cause="reasoning_dropped")
+    if not equal(va.tools, vb.tools):
+        # Some templates frame messages differently when there are tools.
+        return _tools(va, vb, where)
     cause, _ = _text_cause(a, b, case.ia, case.ib, case.sa, case.sb)
     return replace(where, cause="whitespace" if cause == "whitespace" else "template_markup")
 
 
-def _own_words(prompt: Prompt, at: int) -> bool:
-    """Whether the template wrote words here, not only markers, before the request's first own text."""
-    end = next((s.start for s in prompt.segments if s.writer == "data" and s.end > at), len(prompt.text))
-    text = re.sub(r"<[^<>]{0,60}>|\[/?[A-Z_]{2,30}\]", " ", prompt.text[at:end])
+def _own_words(prompt: Prompt) -> bool:
+    """Whether the template puts in words of its own, not only markers, in front of the request's first text.
+
+    What it writes around tools is theirs.
+    """
+    text = ""
+    for segment in prompt.segments:
+        if segment.writer == "data" and segment.part in ("system", "message"):
+            break
+        if segment.part == "template":
+            text += prompt.text[segment.start : segment.end] + " "
+    text = re.sub(r"<[^<>]{0,60}>|\[/?[A-Z_]{2,30}\]", " ", text)
     roles = {"system", "developer", "user", "human", "assistant", "model"}
     return any(word.lower() not in roles for word in re.findall(r"[^\W\d_]{3,}", text))
 

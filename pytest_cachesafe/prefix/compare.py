@@ -132,7 +132,7 @@ def diverge(
     """Describe the divergence at `at` (or, behind an accepted one, at the two character indexes)."""
     found = blame(a, b, at, index_a, index_b, shift)
     ia = at.char_index if index_a is None else index_a
-    ib = at.char_index if index_b is None else index_b
+    ib = at.char_index_b if index_b is None else index_b
     token_index: int | None
     if index_a is None:
         token_index = at.token_index if at.exact else at.shared_tokens
@@ -150,7 +150,7 @@ def diverge(
     return Divergence(
         Location(
             part=found.part, message_index=found.message_index, role=found.role, path=found.path,
-            token_index=token_index, char_index=ia,
+            token_index=token_index, char_index=ia if ia is None or ib is None or index_a is not None else min(ia, ib),
             block_index=None if token_index is None else token_index // block_size,
         ),
         found.cause, found.origin, severity, scope,

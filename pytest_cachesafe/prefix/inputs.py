@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from pytest_cachesafe.prompt import Chat, FrontEnd, Prompt, Recording, UsageError
 
-__all__ = ["Pair", "Plan", "is_builder", "plan", "to_prompt"]
+__all__ = ["Pair", "Plan", "is_builder", "plan", "said", "to_prompt"]
 
 Requests = Literal["user+tool", "user"]
 Item = Chat | Prompt
@@ -221,7 +222,37 @@ def _requests(chats: list[Chat], tools: Sequence[Any] | None, kwargs: Mapping[st
             f'requests {one} and requests {other} look like two chats in one list: give each request a "key", '
             "use a Recording (which groups them), or check them apart"
         )
+    _refuse_strangers(chats)
     return in_order(list(chats), "requests")
+
+
+def _refuse_strangers(chats: Sequence[Chat]) -> None:
+    """First requests of chats that have nothing in common are no conversation.
+
+    Raises:
+        UsageError: two neighbours without any answer in them and without a word in common.
+    """
+    if any(m.get("role") in ("assistant", "tool", "function") for chat in chats for m in chat.messages):
+        return
+    words = [set(re.findall(r"[^\W\d_]{3,}", said(chat).lower())) for chat in chats]
+    for i in range(len(chats) - 1):
+        if words[i] and words[i + 1] and not words[i] & words[i + 1]:
+            raise UsageError(
+                f"requests {i} and {i + 1} are first requests with nothing in common: two chats in one list; "
+                'give each a "key", use a Recording, or check them apart'
+            )
+
+
+def said(chat: Chat) -> str:
+    """All text of a request's messages."""
+    parts: list[str] = []
+    for message in chat.messages:
+        content = message.get("content")
+        for block in content if isinstance(content, list) else [content]:
+            text = block.get("text") if isinstance(block, Mapping) else block
+            if isinstance(text, str):
+                parts.append(text)
+    return "\n".join(parts)
 
 
 def _recording(recording: Recording, tools: Sequence[Any] | None, kwargs: Mapping[str, Any] | None) -> Plan:

@@ -5,20 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from pytest_cachesafe.prefix.inputs import said
 from pytest_cachesafe.prompt import Chat, Prompt, UsageError
 
 __all__ = ["Resets"]
-
-
-def _said(chat: Chat) -> str:
-    """All text of a request's messages, for markers."""
-    parts: list[str] = []
-    for message in chat.messages:
-        content = message.get("content")
-        blocks = content if isinstance(content, list) else [content]
-        texts = [b.get("text") if isinstance(b, dict) else b for b in blocks]
-        parts += [t for t in texts if isinstance(t, str)]
-    return "\n".join(parts)
 
 
 class Resets:
@@ -54,7 +44,7 @@ class Resets:
         """The words for a marker, predicate or model switch between two requests that were not compared."""
         if not self._resets or not isinstance(a, Chat) or not isinstance(b, Chat):
             return None
-        before, after = (Prompt(_said(chat), front_end="", chat=chat) for chat in (a, b))
+        before, after = (Prompt(said(chat), front_end="", chat=chat) for chat in (a, b))
         for i, item in enumerate(self._resets):
             # A number names a request that should have continued; this one begins a conversation anyway.
             words = None if isinstance(item, int) else self._matches(item, -1, before, after)

@@ -122,6 +122,11 @@ class StabilityReport:
         return texts
 
     @property
+    def ended_early(self) -> bool:
+        """Whether a comparison stopped at a divergence, so that nothing is known of what stands behind it."""
+        return any(s.divergence is not None and s.divergence.severity is not Severity.NOTE for s in self.judged)
+
+    @property
     def passed(self) -> bool:
         """Whether the assertion holds."""
         return not self.failures()

@@ -14,8 +14,8 @@ __all__ = ["Split", "split"]
 class Split(NamedTuple):
     """The common beginning of two prompts.
 
-    `char_index` is where the texts part, None if neither says anything that the other contradicts (one is a prefix of
-    the other). `merged` marks a text prefix whose last tokens merge with what follows.
+    `char_index` is where the first text parts from the other, None if neither says anything that the other contradicts
+    (one is a prefix of the other). `merged` marks a text prefix whose last tokens merge with what follows.
     """
 
     shared_tokens: int
@@ -27,6 +27,8 @@ class Split(NamedTuple):
     char_index: int | None
     exact: bool
     merged: bool = False
+    # Where the other text parts; another place only behind characters that a tokenizer takes for the same.
+    char_index_b: int | None = None
 
 
 def split(a: Prompt, b: Prompt) -> Split:
@@ -37,36 +39,39 @@ def split(a: Prompt, b: Prompt) -> Split:
         diverges = chars < min(len(a.text), len(b.text))
         best = a.count(a.text[:chars])[1]
         counts = (best if chars == len(a.text) else a.count()[1], best if chars == len(b.text) else b.count()[1])
-        return Split(
-            best, chars, counts, chars == len(a.text), diverges, None, chars if diverges else None, exact=False
-        )
+        place = chars if diverges else None
+        return Split(best, chars, counts, chars == len(a.text), diverges, None, place, exact=False, char_index_b=place)
     tokens = common_prefix(ids_a, ids_b)
     extends = tokens == len(ids_a)
-    diverges = tokens < min(len(ids_a), len(ids_b))
     counts = (len(ids_a), len(ids_b))
-    if not diverges:
+    if tokens == min(counts):
         return Split(tokens, chars, counts, extends, False, None, None, exact=True)
     if not a.text and not b.text:
         return Split(tokens, 0, counts, extends, True, tokens, None, exact=True)
     if chars == min(len(a.text), len(b.text)):
         # The text goes on, the ids do not: the last token of the shorter text is another one in the longer text.
-        return Split(tokens, chars, counts, extends, True, tokens, max(chars - 1, 0), exact=True, merged=True)
-    if tokens > len(a._encode(a.text[:chars]) if a._encode else ids_a):
-        chars = _real_difference(a.text, b.text, chars)
-    return Split(tokens, chars, counts, extends, True, tokens, chars, exact=True)
+        place = max(chars - 1, 0)
+        return Split(tokens, chars, counts, extends, True, tokens, place, exact=True, merged=True, char_index_b=place)
+    places = (chars, chars)
+    if a._encode is not None and tokens > len(a._encode(a.text[:chars])):
+        places = _real_difference(a.text, b.text, chars)
+    return Split(tokens, min(places), counts, extends, True, tokens, places[0], exact=True, char_index_b=places[1])
 
 
-def _real_difference(a: str, b: str, chars: int) -> int:
-    """Index in `a` of the first difference that survives NFC, which some tokenizers apply before encoding."""
+def _real_difference(a: str, b: str, chars: int) -> tuple[int, int]:
+    """Where either text parts from the other when both are seen in NFC, which some tokenizers apply first."""
     start = max(chars - 8, 0)
-    form_a = unicodedata.normalize("NFC", a[start:])
-    form_b = unicodedata.normalize("NFC", b[start:])
-    same = common_prefix(form_a, form_b)
-    low, high = start, len(a)
+    same = common_prefix(unicodedata.normalize("NFC", a[start:]), unicodedata.normalize("NFC", b[start:]))
+    return _position(a, start, same), _position(b, start, same)
+
+
+def _position(text: str, start: int, same: int) -> int:
+    """Index of the first character of `text` behind `same` characters of its NFC from `start` on."""
+    low, high = start, len(text)
     while low < high:
         mid = (low + high) // 2
-        if len(unicodedata.normalize("NFC", a[start:mid])) > same:
+        if len(unicodedata.normalize("NFC", text[start:mid])) > same:
             high = mid
         else:
             low = mid + 1
-    return max(low - 1, chars)
+    return max(low - 1, start)

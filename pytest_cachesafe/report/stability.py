@@ -209,6 +209,8 @@ def _statements(report: StabilityReport, mode: Redact) -> Iterator[str]:
             used = f"{used if item['used'] else 'not'}, over its bound with {number(item['over_bound'], 'token')}"
         accept = ", ".join(f"{k}={v}" for k, v in item["accept"].items())
         happens = item["used"] or item["over_bound"] is not None
+        if not happens and report.ended_early:
+            continue
         yield f"  accepted {used if happens else '(no longer happens)'}: {visible(accept)}"
     if report.resets:
         yield f"  resets at requests {', '.join(map(str, report.resets))}"

@@ -334,7 +334,8 @@ class Check:
         if report.passed and worst is not None and worst.severity is Severity.NOTE and worst.verdict == "history":
             price = f"; one rewrite of {worst.lost_tokens} tokens a day" if worst.divergence is not None else ""
             report.notes.append(step_sentence(worst, report.exact) + price)
-        for item in report.acceptances.unused():
+        # Behind a divergence that ended the comparison nothing is known.
+        for item in [] if report.ended_early else report.acceptances.unused():
             report.notes.append(f"acceptance no longer happens, remove it: {item.describe()}")
         for words in report.unused_resets:
             report.notes.append(f"declared reset never happened: {words}")

@@ -10,10 +10,8 @@ import pytest
 
 from pytest_cachesafe import ChatTemplate, check_prefix_stable
 
-CASES = {
-    case["id"]: case
-    for case in map(json.loads, (Path(__file__).parent / "cases" / "render-stability.jsonl").read_text("utf-8").splitlines())
-}  # fmt: skip
+FILE = Path(__file__).parent / "cases" / "render-stability.jsonl"
+CASES = {case["id"]: case for case in map(json.loads, FILE.read_text("utf-8").splitlines())}
 TEMPLATES = {i: c for i, c in CASES.items() if "template" in c["input"]}
 IDS = {i: c for i, c in CASES.items() if c["input"].get("type") == "token_ids"}
 
