@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2.filters import make_attrgetter
 from jinja2.utils import pass_context
 
 from pytest_cachesafe.frontends.budget import BudgetExceededError, Meter
-
-if TYPE_CHECKING:
-    from pytest_cachesafe.frontends.environment import TemplateContext
+from pytest_cachesafe.frontends.context import TemplateContext
 
 __all__ = ["measured_filters"]
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jinja2
 from jinja2 import nodes
 from jinja2.ext import Extension
 from jinja2.parser import Parser
-from jinja2.sandbox import SandboxedFormatter
+from jinja2.sandbox import SandboxedEnvironment, SandboxedFormatter
 from jinja2.utils import Namespace, pass_context
 
 from pytest_cachesafe.frontends.budget import Budget, BudgetExceededError, Meter
+from pytest_cachesafe.frontends.context import TemplateContext
 
-if TYPE_CHECKING:
-    from pytest_cachesafe.frontends.environment import TemplateContext, TemplateEnvironment
 __all__ = ["DictMaker", "Format", "GenerationTag", "TemplateNamespace", "raise_exception", "strftime_now", "to_json"]
 
 
@@ -80,7 +79,7 @@ def _check_namespace_name(name: Any) -> None:
 class Format:
     """`'…'.format` of a template string; the environment calls it with the meter of the render."""
 
-    def __init__(self, environment: TemplateEnvironment, text: str, is_map: bool) -> None:
+    def __init__(self, environment: SandboxedEnvironment, text: str, is_map: bool) -> None:
         self._environment = environment
         self._text = text
         self._is_map = is_map
@@ -99,7 +98,7 @@ class Format:
 
 
 class _Formatter(SandboxedFormatter):
-    def __init__(self, environment: TemplateEnvironment, meter: Meter) -> None:
+    def __init__(self, environment: SandboxedEnvironment, meter: Meter) -> None:
         super().__init__(environment)
         self._meter = meter
         self._size = 0

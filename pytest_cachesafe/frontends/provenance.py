@@ -9,20 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from jinja2.utils import pass_context
 
 from pytest_cachesafe.frontends.budget import Budget, Meter
+from pytest_cachesafe.frontends.context import TemplateContext
 from pytest_cachesafe.frontends.data import REASONING_KEYS
-from pytest_cachesafe.frontends.environment import TemplateContext, TemplateEnvironment, code_of, pieces_of
+from pytest_cachesafe.frontends.environment import TemplateEnvironment, code_of, pieces_of
 from pytest_cachesafe.frontends.globals import Format, to_json
+from pytest_cachesafe.frontends.request import TemplateRequest
 from pytest_cachesafe.frontends.segments import CLOCK, Frame, Piece, Source, anchored, merged, segments_of
 from pytest_cachesafe.frontends.tagged import Tagged, carry, concat, locate, runs_of, tagged_join
 from pytest_cachesafe.prompt import Chat, Segment
-
-if TYPE_CHECKING:
-    from pytest_cachesafe.frontends.template import _Request
 
 __all__ = ["trace"]
 
@@ -235,7 +234,9 @@ _LAZY = frozenset({"batch", "slice", "map", "select", "selectattr", "reject", "r
 _tracing_environment: _TracingEnvironment | None = None
 
 
-def trace(request: _Request, text: str, chat: Chat, budget: Budget, without_generation: str | None) -> list[Segment]:
+def trace(
+    request: TemplateRequest, text: str, chat: Chat, budget: Budget, without_generation: str | None
+) -> list[Segment]:
     """Segments of `text`, which `request` rendered to.
 
     `without_generation` is the text rendered without a generation prompt; where it is a proper prefix, the rest is the
@@ -250,7 +251,7 @@ def trace(request: _Request, text: str, chat: Chat, budget: Budget, without_gene
     return merged(segments)
 
 
-def _runs(request: _Request, text: str, chat: Chat, budget: Budget) -> list[Piece] | None:
+def _runs(request: TemplateRequest, text: str, chat: Chat, budget: Budget) -> list[Piece] | None:
     """The runs of the second render; None where it fails or gives another text."""
     global _tracing_environment
     if _tracing_environment is None:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pytest_cachesafe.frontends.adapt import Shapes, adapt, probe
 from pytest_cachesafe.frontends.budget import Budget, BudgetExceededError, Meter
 from pytest_cachesafe.frontends.data import CONTINUE_TAG, continue_fields, plain, template_messages, tool_schemas
+from pytest_cachesafe.frontends.request import TemplateRequest
 from pytest_cachesafe.prompt import Chat, Prompt, Segment, TemplateRaised, UsageError
 
 if TYPE_CHECKING:
@@ -278,7 +279,7 @@ class ChatTemplate:
         text = "" if self.tokenizer is None else self.tokenizer.backend.decode(ids, skip_special_tokens=False)
         return Prompt(text, front_end=self.name, chat=chat, token_ids=ids, notes=notes)
 
-    def _request(self, chat: Chat) -> _Request:
+    def _request(self, chat: Chat) -> TemplateRequest:
         settings = dict(chat.settings)
         documents = settings.pop("documents", None)
         own = _OWN_NAMES & settings.keys()
@@ -309,9 +310,9 @@ class ChatTemplate:
             "documents": plain(documents),
             "add_generation_prompt": chat.add_generation_prompt,
         }
-        return _Request(self._compiled(key), source, self._label, variables, notes, chat.now, continued)
+        return TemplateRequest(self._compiled(key), source, self._label, variables, notes, chat.now, continued)
 
-    def _text(self, request: _Request) -> str:
+    def _text(self, request: TemplateRequest) -> str:
         text = self._run(request.template, request.variables, request.now)
         return text if request.continued is None else _cut(text, request.continued)
 
@@ -360,30 +361,6 @@ class ChatTemplate:
 
     def __repr__(self) -> str:
         return f"<ChatTemplate {self._label}, {self.level} level>"
-
-
-class _Request:
-    """One request as the template gets it."""
-
-    __slots__ = ("continued", "label", "notes", "now", "source", "template", "variables")
-
-    def __init__(
-        self,
-        template: Any,
-        source: str,
-        label: str,
-        variables: dict[str, Any],
-        notes: list[str],
-        now: datetime | None,
-        continued: str | None,
-    ) -> None:
-        self.template = template
-        self.source = source
-        self.label = label
-        self.variables = variables
-        self.notes = notes
-        self.now = now
-        self.continued = continued
 
 
 def _cut(text: str, continued: str) -> str:

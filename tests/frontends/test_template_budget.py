@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from attacks import ATTACKS
@@ -139,3 +140,16 @@ def test_weigh_counts_a_container_as_it_prints() -> None:
     assert (items, characters, depth) == (3 + 2 + 2 + 1 + 2, 4 * 3 + 1, 4)
     with pytest.raises(BudgetExceededError):
         Meter(Budget(items=9)).weigh([shared, shared, {"k": shared}])
+
+
+def test_time_is_the_processor_time_of_the_render(monkeypatch: pytest.MonkeyPatch) -> None:
+    wall, used = [0.0], [0.0]
+    clocks = SimpleNamespace(perf_counter=lambda: wall[0], thread_time=lambda: used[0])
+    monkeypatch.setattr("pytest_cachesafe.frontends.budget.time", clocks)
+    meter = Meter(Budget(seconds=30))
+    # A machine busy with other things: an hour passes, the render gets two seconds of it.
+    wall[0], used[0] = 3600.0, 2.0
+    meter.clock()
+    used[0] = 30.5
+    with pytest.raises(BudgetExceededError, match=r"^30 seconds of processor time$"):
+        meter.clock()
