@@ -212,7 +212,8 @@ def _application(case: _Place, where: Blame) -> Blame | None:
         if va.model != vb.model:
             return replace(where, cause="model_changed", origin="application", part="template")
         if part == "template" and not equal(dict(va.settings), dict(vb.settings)):
-            return replace(where, cause="setting_changed", origin="application")
+            named = _setting(va, vb, where)
+            return replace(named, path=(named.path or "").removeprefix("template_kwargs."))
     # Templates print other words around tools, and in front of them, than without.
     near_tools = part in ("tools", "template", "system") or "tools" in case.parts
     if near_tools and not equal(va.tools, vb.tools) and (case.framed or "tools" in case.parts or part == "template"):
@@ -303,11 +304,13 @@ def _local(case: _Place, where: Blame, cause: str, granularity: str | None, orig
 def _front_end(case: _Place, where: Blame) -> Blame:
     """Cause where the data at this place are the same: the template's doing, or a setting's."""
     a, b, va, vb = case.a, case.b, case.va, case.vb
+    if a.is_wire:
+        return _on_the_wire(case, where)
     if not equal(dict(va.settings), dict(vb.settings)):
         return _setting(va, vb, where)
     where = replace(where, origin="template")
     if where.part == "generation_prompt":
-        return replace(where, cause="generation_prompt")
+        return replace(where, cause="generation_prompt", path=None)
     if "tools" in case.parts and len(case.parts) > 1:
         return replace(where, cause="tools_moved")
     if len(case.parts) > 1 and any(s and s.writer == "data" and s.part == "system" for s in (case.sa, case.sb)):
@@ -321,6 +324,15 @@ def _front_end(case: _Place, where: Blame) -> Blame:
         return _tools(va, vb, where)
     cause, _ = _text_cause(a, b, case.ia, case.ib, case.sa, case.sb)
     return replace(where, cause="whitespace" if cause == "whitespace" else "template_markup")
+
+
+def _on_the_wire(case: _Place, where: Blame) -> Blame:
+    """What is left on the wire is the request's own doing: nobody else writes there."""
+    if any(is_reasoning_path(path) for path in where.paths):
+        return replace(where, cause="reasoning_dropped")
+    cause, granularity = _text_cause(case.a, case.b, case.ia, case.ib, case.sa, case.sb)
+    general = {"system": "system_changed", "tools": "tools_changed", "message": "edited_history"}
+    return replace(where, cause=cause or general.get(where.part, "text_changed"), granularity=granularity)
 
 
 def _own_words(prompt: Prompt) -> bool:

@@ -141,7 +141,9 @@ def diverge(
     total = a.count()
     done = token_index or 0
     lost = tuple(max(n - done, 0) for n in total) if at.exact else _estimated_loss(a, ia or 0)
-    scope: Scope = "history" if ia is None or ia < data_end(a) else "tail"
+    # A token that merges over the end of the prompt is the last one: nothing earlier is rendered anew.
+    merged = found.cause == "token_merge"
+    scope: Scope = "history" if not merged and (ia is None or ia < data_end(a)) else "tail"
     if scope == "tail" and found.origin == "template" and found.cause in ("template_markup", "reasoning_dropped"):
         # Whatever the template puts behind the last message is there to make the model answer.
         found = replace(found, part="generation_prompt", message_index=None, role=None, cause="generation_prompt")

@@ -76,7 +76,8 @@ def not_rendered(prompt: Prompt) -> list[Missing]:
 def _texts(message: Mapping[str, Any], base: str) -> Iterator[tuple[str, str]]:
     content = message.get("content")
     if isinstance(content, str):
-        if content.strip():
+        # Reasoning written into the text is reasoning all the same.
+        if re.sub(r"<think>.*?(</think>|\Z)", "", content, flags=re.DOTALL).strip():
             yield f"{base}.content", content
     elif isinstance(content, list):
         for j, block in enumerate(content):

@@ -40,10 +40,15 @@ def view(prompt: Prompt) -> View | None:
         messages = listed if listed is not None else chat.messages
         has = system is not None or leading_system([m for m in messages[:1] if isinstance(m, Mapping)]) > 0
         return View(
-            tools if isinstance(tools, list) else holder.get("tools"), system, messages, chat.settings, chat.model, has
+            tools if isinstance(tools, list) else holder.get("tools"),
+            system,
+            messages,
+            wire_settings(chat),
+            chat.model,
+            has,
         )
     has = leading_system(chat.messages) > 0
-    return View(chat.tools, None, chat.messages, wire_settings(chat), chat.model, has)
+    return View(chat.tools, None, chat.messages, chat.settings, chat.model, has)
 
 
 def wire_settings(chat: Chat) -> dict[str, Any]:

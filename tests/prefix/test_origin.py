@@ -191,3 +191,40 @@ def test_words_around_a_change_are_compared_on() -> None:
     assert not report.passed
     assert report.as_dict()["cause"] == "timestamp"
     assert check_prefix_stable(pair, accept=[Accept(cause="system_changed"), Accept(cause="timestamp")]).passed
+
+
+def user(text: str, role: str = "user") -> dict[str, str]:
+    return {"role": role, "content": text}
+
+
+THINKING = {"thinking": {"type": "enabled", "budget_tokens": 1000}}
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "path"),
+    [
+        (THINKING, {"thinking": {"type": "enabled", "budget_tokens": 2000}}, "thinking"),
+        (THINKING, {}, "thinking"),
+        ({"tool_choice": {"type": "any"}}, {}, "tool_choice"),
+    ],
+)  # fmt: skip
+def test_settings_of_a_body_are_named(first: dict[str, Any], second: dict[str, Any], path: str) -> None:
+    common = {"model": "claude-sonnet-4-5", "max_tokens": 9}
+    grown = [user("a"), user("b", "assistant"), user("c")]
+    report = check_prefix_stable([{**common, **first, "messages": grown[:1]}, {**common, **second, "messages": grown}])
+    assert found(report)[:2] == ("setting_changed", "application")
+    assert report.as_dict()["location"]["path"].startswith(path)
+
+
+def test_a_merge_over_the_end_is_a_tail_loss(smollm2_tokenizer_dir: Path) -> None:
+    report = check_prefix_stable(["Hello wor", "Hello world and more"], template=smollm2_tokenizer_dir)
+    assert (report.verdict, report.lost_tokens) == ("tail", 1)
+    assert found(report)[:2] == ("token_merge", "tokenizer")
+
+
+def test_a_message_of_reasoning_alone_is_not_missed() -> None:
+    template = ChatTemplate.from_string(
+        "{% for m in messages %}<{{ m.role }}>{{ m.content.split('</think>')[-1] }}{% endfor %}"
+    )
+    chat = [user("find it"), user("<think>hm hm hm hm</think>", "assistant"), user("and?")]
+    assert not check_prefix_stable(chat, template=template).missing
