@@ -273,6 +273,25 @@ def test_tools_in_another_order(wire: str, order: str) -> None:
     assert report.verdict == "stable"
 
 
+@pytest.mark.parametrize(
+    ("key", "one", "other"),
+    [
+        ("thinking", {"type": "enabled", "budget_tokens": 1024}, {"type": "enabled", "budget_tokens": 4096}),
+        ("tool_choice", {"type": "auto"}, {"type": "any"}),
+        ("output_config", {"effort": "low"}, {"effort": "high"}),
+    ],
+)
+def test_settings_of_the_body(key: str, one: Any, other: Any) -> None:
+    bodies = requests(anthropic)[:2]
+    for body, value in zip(bodies, (one, other), strict=True):
+        if value is not None:
+            body[key] = value
+    divergence = check_prefix_stable(bodies).worst.divergence  # type: ignore[union-attr]
+    assert divergence is not None
+    assert (divergence.cause, divergence.origin) == ("setting_changed", "application")
+    assert str(divergence.location.path).startswith(key)
+
+
 BLOCKED = """
 import importlib.abc, sys
 
