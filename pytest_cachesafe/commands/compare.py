@@ -28,6 +28,7 @@ def run(args: argparse.Namespace) -> Result:
         UsageError: a file that is no chat, or a template that refuses one.
     """
     from pytest_cachesafe.prefix.compare import compare_prompts
+    from pytest_cachesafe.prefix.inputs import comparable
     from pytest_cachesafe.prefix.rendered import not_rendered
     from pytest_cachesafe.report.compare import comparison_text
 
@@ -43,6 +44,7 @@ def run(args: argparse.Namespace) -> Result:
     for path, chat in zip((args.a, args.b), chats, strict=True):
         prompt, front_end = rendered(chat, path, template, tools, front_end)
         prompts.append(prompt)
+    comparable(prompts[0], prompts[1], args.a, args.b)
     result = compare_prompts(prompts[0], prompts[1], args.block_size)
     # A template that leaves out what was said makes every comparison look good.
     missing = list(dict.fromkeys(m for prompt in prompts for m in not_rendered(prompt)))
@@ -84,12 +86,18 @@ def read_tools(path: str | None) -> list[Any] | None:
     """Tool definitions: a JSON list, or a body that holds one.
 
     Raises:
-        UsageError: neither.
+        UsageError: neither, or a list of something else (messages).
     """
     if path is None:
         return None
+    from pytest_cachesafe.messages.parts import check_tools
+
     value = read_json(path)
     tools = value.get("tools") if isinstance(value, dict) else value
     if not isinstance(tools, list):
         raise UsageError(f"{path}: a JSON list of tool definitions is meant")
+    try:
+        check_tools(tools, "tools")
+    except UsageError as error:
+        raise UsageError(f"{path}: {error}") from None
     return tools

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from typing import Any
 
 from pytest_cachesafe.commands.common import Result, add_front_end, chat_from, front_end_of, redacted
@@ -14,6 +15,8 @@ from pytest_cachesafe.prompt import UsageError
 __all__ = ["add", "run"]
 
 _WORDS = {"True": True, "False": False, "None": None}
+_EXPECTS = ("keeps", "tail", "splits", "report")
+_WORD = re.compile(r"\s*[^\W\d]*\s*")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -70,7 +73,7 @@ def run(args: argparse.Namespace) -> Result:
         "under": args.under,
         "accept": [Accept.parse(text) for text in args.accept],
         "resets": [int(word) if word.isdigit() else word for word in args.reset],
-        "fail_on": [word.strip() for word in args.fail_on.split(",") if word.strip()],
+        "fail_on": verdicts(args.fail_on),
         "block_size": args.block_size,
         "requests": args.requests,
     }
@@ -81,9 +84,13 @@ def run(args: argparse.Namespace) -> Result:
     chat = _chats(as_requests(read_json(args.chat), args.chat), args.chat, args)
     report = check_prefix_stable(chat, template=front_end_of(args), tools=read_tools(args.tools), **options)
     text = report.text(verbosity=args.verbose, redact=args.redact)
+    status = report.exit_status(strict=args.strict)
+    if status and not report.exit_status():
+        first, _, rest = text.partition("\n")
+        text = f"{first}; notes count (--strict)\n{rest}"
     secrets = [step.raised for step in report.judged if step.raised] + [t.raised for t in report.toggles if t.raised]
     data = redacted(report.as_dict(), args.redact, [*secrets, *(m.name for m in report.missing if m.what != "tools")])
-    return Result(text, data, report.exit_status(strict=args.strict))
+    return Result(text, data, status)
 
 
 def _chats(value: Any, path: str, args: argparse.Namespace) -> Any:
@@ -109,30 +116,56 @@ def keyword(text: str) -> tuple[str, Any]:
     return name.strip(), _value(value)
 
 
+def verdicts(text: str) -> list[str]:
+    """The verdicts of `--fail-on`; which exist is checked with the other options.
+
+    Raises:
+        UsageError: none is named; a check that cannot fail is no check.
+    """
+    words = [word.strip() for word in text.split(",") if word.strip()]
+    if not words:
+        raise UsageError(f"--fail-on {text!r}: names no verdict, so that nothing could fail; e.g. --fail-on raises")
+    return words
+
+
 def toggle(text: str) -> Any:
     """`NAME=V1,V2[:EXPECT]` or `order:NAME[:EXPECT]` of `--toggle`.
 
     Raises:
         UsageError: not of that form, fewer than two values, an unknown expectation.
     """
-    from difflib import get_close_matches
-
     from pytest_cachesafe.prefix.toggles import Toggle
 
-    expects = ("keeps", "tail", "splits", "report")
+    given = text
     head, colon, last = text.rpartition(":")
     expect: Any = None
-    # A value may hold a colon ("10:41"); only a word that is, or nearly is, an expectation is read as one.
-    if colon and (last in expects or (head != "order" and last.isalpha() and get_close_matches(last, expects, 1))):
-        text, expect = head, last
+    # A value may hold a colon ("10:41"), but a bare word behind one is meant as an expectation: read as a part of the
+    # value, a misspelt one would pass without a word. A value like that is written in quotes, as JSON.
+    if colon and head != "order" and _WORD.fullmatch(last):
+        text, expect = head, _expectation(last.strip(), given)
     if text.startswith("order:"):
-        return Toggle.order(text.removeprefix("order:"), expect)
+        name = text.removeprefix("order:").strip()
+        if not name:
+            raise UsageError(f"--toggle {given!r}: expected order:NAME, e.g. order:tools")
+        return Toggle.order(name, expect)
     name, equals, values = text.partition("=")
     if not equals or not name.strip():
         raise UsageError(
-            f"--toggle {text!r}: expected NAME=V1,V2[:EXPECT] or order:NAME, e.g. enable_thinking=true,false"
+            f"--toggle {given!r}: expected NAME=V1,V2[:EXPECT] or order:NAME, e.g. enable_thinking=true,false"
         )
     return Toggle(name.strip(), [_value(word) for word in values.split(",")], expect)
+
+
+def _expectation(word: str, given: str) -> str:
+    from difflib import get_close_matches
+
+    if word not in _EXPECTS:
+        near = get_close_matches(word, _EXPECTS, 1)
+        hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(_EXPECTS)}"
+        raise UsageError(
+            f"--toggle {given!r}: unknown expectation {word!r}; {hint} (a value with a colon is written in quotes)"
+        )
+    return word
 
 
 def _value(text: str) -> Any:

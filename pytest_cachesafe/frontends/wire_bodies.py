@@ -24,6 +24,8 @@ _SETTINGS: dict[str, dict[str, tuple[str, ...] | None]] = {
 }
 _TOOL_ENVELOPES = frozenset(("function", "toolSpec"))
 _SYSTEM_ROLES = ("system", "developer")
+# Of items of the Responses API (openai 3.57, response_input_param: optional on the way in, set on the way out).
+_BOOKKEEPING = frozenset(("id", "status"))
 # Keys of ours in a body; they reach the prompt through `Chat.settings`.
 _KEYWORDS = ("chat_template_kwargs", "template_kwargs", "kwargs")
 
@@ -237,6 +239,17 @@ def _item_role(item: Mapping[str, Any]) -> str:
     return "tool" if str(item.get("type")).endswith("_output") else "assistant"
 
 
+def _envelope(item: Mapping[str, Any]) -> frozenset[str]:
+    """Fields of an item that the API makes for its own bookkeeping: replays carry them or not, the model reads neither.
+
+    An item that says nothing else is a reference: its id stands for what the server has stored.
+    """
+    says = any(v not in (None, "", []) for k, v in item.items() if k not in _BOOKKEEPING and k not in ("type", "role"))
+    # A function call is answered by its call_id, and by its id where it has no other.
+    reference = not says or (item.get("type") in ("function_call", "custom_tool_call") and item.get("call_id") is None)
+    return frozenset(("status",)) if reference else _BOOKKEEPING
+
+
 def _item(item: Mapping[str, Any], path: str) -> Callable[[Writer], None]:
     def write(writer: Writer) -> None:
         kind = item.get("type", "message")
@@ -246,8 +259,9 @@ def _item(item: Mapping[str, Any], path: str) -> Callable[[Writer], None]:
             writer.message(role, item.get("content"), f"{path}.content", text)
         else:
             writer.entry(f":{label(str(kind))}")
+        skipped = _envelope(item)
         for key, value in ordered(item):
-            if key in ("role", "type") or (key == "content" and kind == "message"):
+            if key in ("role", "type") or key in skipped or (key == "content" and kind == "message"):
                 continue
             if key == "output" and isinstance(value, str) and str(kind).endswith("call_output"):
                 # An output given as a string is one text block.

@@ -22,9 +22,9 @@ _ESCAPED = {_OPEN: f"{_ESCAPE}o", _CLOSE: f"{_ESCAPE}c", _ESCAPE: f"{_ESCAPE}e"}
 _VALUE_SIGNS = re.compile(f"[{_OPEN}{_CLOSE}{_ESCAPE}]")
 _LABEL_SIGNS = re.compile(rf"[{_OPEN}{_CLOSE}{_ESCAPE} \n.~=:\[\]]")
 
-# Keys that mark where a cache entry ends; they move from turn to turn and are no part of the prompt.
 # Replays of the same answer carry these empty or not at all (openai 3.57 ChatCompletionMessage, anthropic 2.14 blocks).
 _EMPTY = frozenset(("annotations", "tool_calls", "refusal", "citations", "reasoning_content"))
+# Keys that mark where a cache entry ends; they move from turn to turn and are no part of the prompt.
 MARKERS = frozenset(("cache_control", "prompt_cache_breakpoint"))
 _MARKER_BLOCKS = (frozenset(("cachePoint",)), frozenset(("cache_point",)))
 # Parts of a block that the provider reads as fields: their order of keys means nothing.
@@ -169,7 +169,8 @@ class Writer:
         shown = label(name) if name is not None else ("text" if is_text else "-")
         skipped = {"type"} if name is not None else set()
         if is_text:
-            skipped.add("text")
+            # Probabilities come with an answer and tell the model nothing.
+            skipped |= {"text", "logprobs"}
             self.entry(f"{start}{shown}", text, f"{path}.text")
         else:
             self.entry(f"{start}{shown}")

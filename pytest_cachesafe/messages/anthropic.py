@@ -5,9 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_cachesafe.messages.parts import Parts, add_text, check_content, function_tool, items_of, joined, role_of
-from pytest_cachesafe.messages.plain import kind_of
-from pytest_cachesafe.prompt import UsageError
+from pytest_cachesafe.messages.parts import (
+    Parts,
+    add_text,
+    called_name,
+    check_content,
+    check_tools,
+    function_tool,
+    items_of,
+    joined,
+    role_of,
+)
 
 __all__ = ["convert"]
 
@@ -16,7 +24,7 @@ def convert(body: Mapping[str, Any]) -> Parts:
     """System first, then one template message per turn and one per tool result; cache markers are left out.
 
     Raises:
-        UsageError: a message without role, or content of a wrong type.
+        UsageError: a message without role, content of a wrong type, or a tool call without a name.
     """
     parts = Parts()
     system = body.get("system")
@@ -39,8 +47,7 @@ def convert(body: Mapping[str, Any]) -> Parts:
             parts.add({"role": role, "content": _content(content, path, parts)}, path)
     tools = body.get("tools")
     if tools is not None:
-        if not isinstance(tools, list):
-            raise UsageError(f"tools is {kind_of(tools)}; a list is meant")
+        check_tools(tools, "tools")
         parts.tools = [_tool(tool, i, parts) for i, tool in enumerate(tools)]
     return parts
 
@@ -76,8 +83,9 @@ def _assistant(content: list[Any], path: str, parts: Parts, names: dict[str, str
         elif kind == "redacted_thinking":
             parts.notes.append(f"redacted thinking at {where} left out: only the provider can read it")
         elif kind == "tool_use":
-            names[str(block.get("id"))] = str(block.get("name"))
-            function = {"name": block.get("name"), "arguments": block.get("input", {})}
+            name = called_name(block, where)
+            names[str(block.get("id"))] = name
+            function = {"name": name, "arguments": block.get("input", {})}
             calls.append({"id": block.get("id"), "type": "function", "function": function})
         else:
             if calls:

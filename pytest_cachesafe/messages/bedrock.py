@@ -6,7 +6,17 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_cachesafe.messages.parts import Parts, add_text, check_content, function_tool, items_of, joined, role_of
+from pytest_cachesafe.messages.parts import (
+    Parts,
+    add_text,
+    called_name,
+    check_content,
+    check_tools,
+    function_tool,
+    items_of,
+    joined,
+    role_of,
+)
 from pytest_cachesafe.messages.plain import kind_of
 from pytest_cachesafe.prompt import UsageError
 
@@ -22,7 +32,7 @@ def convert(body: Mapping[str, Any]) -> Parts:
     """System first, then turns; tool results become tool messages; cache points are left out.
 
     Raises:
-        UsageError: a message without role, or content of a wrong type.
+        UsageError: a message without role, content of a wrong type, or a tool call without a name.
     """
     parts = Parts()
     system = body.get("system")
@@ -44,8 +54,7 @@ def convert(body: Mapping[str, Any]) -> Parts:
     config = body.get("toolConfig")
     tools = config.get("tools") if isinstance(config, dict) else None
     if tools is not None:
-        if not isinstance(tools, list):
-            raise UsageError(f"toolConfig.tools is {kind_of(tools)}; a list is meant")
+        check_tools(tools, "toolConfig.tools")
         parts.tools = [_tool(tool) for tool in tools if not is_marker(tool)]
     return parts
 
@@ -77,9 +86,12 @@ def _assistant(content: list[Any], path: str, parts: Parts, names: dict[str, str
             continue
         use = block.get("toolUse") if isinstance(block, dict) else None
         thought = block.get("reasoningContent") if isinstance(block, dict) else None
-        if isinstance(use, dict):
-            names[str(use.get("toolUseId"))] = str(use.get("name"))
-            function = {"name": use.get("name"), "arguments": use.get("input", {})}
+        if use is not None:
+            if not isinstance(use, dict):
+                raise UsageError(f"{where}.toolUse is {kind_of(use)}; a dict with name and input is meant")
+            name = called_name(use, f"{where}.toolUse")
+            names[str(use.get("toolUseId"))] = name
+            function = {"name": name, "arguments": use.get("input", {})}
             calls.append({"id": use.get("toolUseId"), "type": "function", "function": function})
         elif isinstance(thought, dict):
             text = thought.get("reasoningText")

@@ -8,7 +8,7 @@ from typing import Any
 from pytest_cachesafe.messages import objects
 from pytest_cachesafe.messages.plain import type_of
 
-__all__ = ["BODY_KEYS", "WIRES", "detect_body", "detect_list", "is_body", "is_message"]
+__all__ = ["BODY_KEYS", "WIRES", "detect_body", "detect_list", "evident_formats", "is_body", "is_message"]
 
 WIRES = ("openai-chat", "openai-responses", "anthropic", "gemini", "bedrock", "messages", "text", "ids")
 BODY_KEYS = ("messages", "input", "contents", "prompt", "prompt_token_ids")
@@ -112,3 +112,35 @@ def detect_body(body: Mapping[str, Any]) -> str:
     # "anthropic/claude-…" is how OpenAI-shaped gateways name the model; a bare id goes to Anthropic itself.
     model = body.get("model")
     return "anthropic" if isinstance(model, str) and model.startswith("claude") else "openai-chat"
+
+
+def evident_formats(body: Mapping[str, Any]) -> frozenset[str]:
+    """The wire formats that something in a body speaks for; several where it mixes them, none where nothing tells."""
+    if body.get("messages") is None:
+        found = detect_body(body)
+        return frozenset((found,)) if found in ("gemini", "openai-responses") else frozenset()
+    plain = [m for m in body["messages"] if isinstance(m, Mapping)] if isinstance(body["messages"], list) else []
+    blocks = _blocks(plain)
+    system, tools = body.get("system"), body.get("tools")
+    specs = [tool for tool in tools if isinstance(tool, Mapping)] if isinstance(tools, list) else []
+    untyped = [b for b in [*blocks, *(system if isinstance(system, list) else [])] if isinstance(b, Mapping)]
+    bedrock = any(key in body for key in _BEDROCK_KEYS) or any(
+        "type" not in b and not _BEDROCK_BLOCKS.isdisjoint(b) for b in untyped
+    )
+    model = body.get("model")
+    signs = {
+        "bedrock": bedrock,
+        "anthropic": (
+            (system is not None and not bedrock)
+            or any(key in body for key in _ANTHROPIC_KEYS)
+            or any("input_schema" in tool for tool in specs)
+            or any(type_of(block) in _ANTHROPIC_BLOCKS for block in blocks)
+            or (isinstance(model, str) and model.startswith("claude"))
+        ),
+        "openai-chat": (
+            any("tool_calls" in m or m.get("role") in ("system", "developer", "tool", "function") for m in plain)
+            or any(key in body for key in _OPENAI_KEYS)
+            or any("function" in tool for tool in specs)
+        ),
+    }
+    return frozenset(name for name, seen in signs.items() if seen)

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from pytest_cachesafe.messages.parts import CALL_ID, Parts, add_text, function_tool, joined
+from pytest_cachesafe.messages.parts import CALL_ID, Parts, add_text, called_name, check_tools, function_tool, joined
 from pytest_cachesafe.messages.plain import kind_of
 from pytest_cachesafe.prompt import UsageError
 
@@ -128,8 +128,7 @@ def convert(body: Mapping[str, Any]) -> Parts:
     _Turns(out).convert(body)
     path, tools = config_of(body, "tools")
     if tools is not None:
-        if not isinstance(tools, list):
-            raise UsageError(f"{path} is {kind_of(tools)}; a list is meant")
+        check_tools(tools, path)
         out.tools = [_tool(tool, declared) for _, tool, declared in declarations(tools, path)]
     return out
 
@@ -180,15 +179,15 @@ class _Turns:
         calls: list[dict[str, Any]] = []
         reasoning: str | None = None
         for part, place in zip(parts, places, strict=True):
-            call = _get(part, "functionCall")
+            call = _get(part, "functionCall", place)
             if call is not None:
-                name = str(call.get("name"))
+                name = called_name(call, f"{place}.functionCall")
                 call_id = call.get("id")
                 if call_id is None:
                     call_id = CALL_ID.format(self.calls)
                     self.waiting.setdefault(name, []).append(call_id)
                 self.calls += 1
-                function = {"name": call.get("name"), "arguments": call.get("args") or {}}
+                function = {"name": name, "arguments": call.get("args") or {}}
                 calls.append({"id": call_id, "type": "function", "function": function})
             elif isinstance(part, dict) and part.get("thought") is True:
                 reasoning = add_text(reasoning, str(part.get("text", "")))
@@ -206,7 +205,7 @@ class _Turns:
     def _user(self, path: str, role: str, parts: list[Any], places: list[str]) -> None:
         rest: list[tuple[dict[str, Any], str]] = []
         for part, place in zip(parts, places, strict=True):
-            answer = _get(part, "functionResponse")
+            answer = _get(part, "functionResponse", place)
             if answer is None:
                 rest.append((_block(part, place, self.out), place))
                 continue
@@ -224,11 +223,13 @@ class _Turns:
             self.out.add({"role": role, "content": joined([b for b, _ in rest])}, rest[0][1] if lone else path)
 
 
-def _get(part: Any, camel: str) -> Mapping[str, Any] | None:
+def _get(part: Any, camel: str, path: str) -> Mapping[str, Any] | None:
     if isinstance(part, dict):
         for key, value in part.items():
             if part_key(key) == camel and isinstance(value, dict):
                 return value
+            if part_key(key) == camel and value is not None:
+                raise UsageError(f"{path}.{key} is {kind_of(value)}; a dict with name is meant")
     return None
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
+from pytest_cachesafe.messages.openai_responses import served_history
 from pytest_cachesafe.messages.similarity import Interner, alike, contained, words
 from pytest_cachesafe.prompt import Chat
 
@@ -23,6 +24,8 @@ __all__ = ["Link", "conversations", "interleaved"]
 _RECENT = 16
 # How many of the newest messages are compared by their words.
 _WEIGHED = 8
+# Formats that cannot hold the same request: their bodies keep messages under another name.
+_LISTS = {"openai-responses": "input", "gemini": "contents"}
 
 
 class Link(NamedTuple):
@@ -36,7 +39,10 @@ class Link(NamedTuple):
 class _Request:
     """What grouping needs to know of one request."""
 
-    __slots__ = ("answered", "bucket", "chain", "conversation", "exact", "ids", "index", "messages", "system", "unique")
+    __slots__ = (
+        "answered", "bucket", "chain", "conversation", "exact", "ids", "index", "messages", "served", "system",
+        "unique",
+    )  # fmt: skip
 
     def __init__(self, index: int, chat: Chat, interner: Interner, bucket: int) -> None:
         self.index = index
@@ -50,6 +56,8 @@ class _Request:
             str(m.get("content")) for m in chat.messages if m.get("role") in ("system", "developer")
         )
         self.answered = chat.generated.text if chat.generated is not None else None
+        # Whether the provider puts the history in front, so that the messages here are the new ones.
+        self.served = chat.body is not None and served_history(chat.body) is not None
         self.conversation = -1
         # Whether the parent had exactly the messages this request builds on.
         self.exact = False
@@ -92,10 +100,14 @@ class _Grouper:
         self.holding: dict[tuple[int, int], list[int]] = defaultdict(list)
 
     def add(self, index: int, chat: Chat) -> None:
-        identity = (chat.key, chat.model if self.split_models else None, chat.raw is not None)
+        model = (chat.model, _LISTS.get(chat.wire)) if self.split_models else None
+        identity = (chat.key, model, chat.raw is not None)
         bucket = self.buckets.setdefault(identity, len(self.buckets))
         request = _Request(index, chat, self.interner, bucket)
-        parent = self._raw_parent(request) if chat.raw is not None else self._parent(request)
+        if request.served:
+            parent = self._repeated(request)
+        else:
+            parent = self._raw_parent(request) if chat.raw is not None else self._parent(request)
         if parent is None:
             request.conversation = len(self.groups)
             self.groups.append([])
@@ -107,6 +119,9 @@ class _Grouper:
 
     def _store(self, request: _Request) -> None:
         self.done.append(request)
+        if request.served and request.conversation == len(self.groups) - 1 and len(self.groups[-1]) == 1:
+            # New items alone: nothing that comes later begins with them.
+            return
         self.by_bucket[request.bucket].append(request)
         self.complete[request.chain[-1]].append(request)
         self.by_length[request.bucket, len(request.ids)].append(request)
@@ -119,6 +134,14 @@ class _Grouper:
             _remember(self.starting[node], request.conversation)
         for message in request.unique:
             _remember(self.holding[request.bucket, message], request.conversation)
+
+    def _repeated(self, request: _Request) -> _Request | None:
+        """For a request whose history the server holds: the one it repeats all the same, if it does."""
+        for length in range(len(request.ids), 0, -1):
+            known = self.complete.get(request.chain[length])
+            if known:
+                return _nearest_system(known[-_RECENT:], request)
+        return None
 
     def _raw_parent(self, request: _Request) -> _Request | None:
         # A rendered prompt does not show where its turns end: the requests of one key and model are one conversation.
@@ -278,9 +301,10 @@ def _grouped(requests: Sequence[Chat], *, split_models: bool = True) -> _Grouper
 def conversations(requests: Sequence[Chat]) -> list[list[Link]]:
     """Recorded requests as conversations, in the order of their first requests.
 
-    Requests with different `key` or `model` never meet. A request is compared with the one whose answer it contains;
-    if that one is not recorded (a pruned, summarised or sliding history), with the latest one that shares the longest
-    prefix, then the most messages. A request opens a conversation when its first non-system message is new and it
+    Requests with different `key` or `model` never meet, nor do formats that keep messages under different names; a
+    request whose history the provider holds meets only one that it repeats. Else a request is compared with the one
+    whose answer it contains; if that one is not recorded (a pruned, summarised or sliding history), with the latest
+    one that shares the longest prefix, then the most messages. A request opens a conversation when its first non-system message is new and it
     holds no answer or tool result, or when it shares nothing and its system text differs as well. An exact retry is
     compared like the request it repeats. Linear in the number of messages, up to a constant number of candidates.
     """
@@ -312,7 +336,7 @@ def interleaved(requests: Sequence[Chat]) -> tuple[list[int], list[int]] | None:
 
 def _is_other_chat(request: _Request, than: _Request, grouper: _Grouper) -> bool:
     opener = grouper.done[grouper.groups[request.conversation][0]]
-    if not opener.ids or not opener.fresh or opener.ids[0] == than.ids[0]:
+    if opener.served or not opener.ids or not opener.fresh or opener.ids[0] == than.ids[0]:
         return False
     continued = any(grouper.done[p].exact for p in grouper.groups[request.conversation])
     # A single request may also be the same question, worded anew: only another chat if the words are others too.

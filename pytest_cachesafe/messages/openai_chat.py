@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_cachesafe.messages.parts import Parts, check_content, items_of, role_of
-from pytest_cachesafe.messages.plain import kind_of
-from pytest_cachesafe.prompt import UsageError
+from pytest_cachesafe.messages.parts import Parts, check_calls, check_content, check_tools, items_of, role_of
 
 __all__ = ["convert", "tools_of"]
 
@@ -16,13 +14,14 @@ def convert(body: Mapping[str, Any]) -> Parts:
     """Messages as they are, each checked for role and content.
 
     Raises:
-        UsageError: a message without role, or content of a wrong type.
+        UsageError: a message without role, content of a wrong type, or a tool call without a function.
     """
     parts = Parts()
     for index, message in enumerate(items_of(body, "messages")):
         path = f"messages[{index}]"
         role_of(message, path)
         check_content(message.get("content"), f"{path}.content")
+        check_calls(message, path)
         parts.add(message, path)
     parts.tools = tools_of(body)
     return parts
@@ -32,16 +31,15 @@ def tools_of(body: Mapping[str, Any]) -> list[Any] | None:
     """`tools` as given, or the retired `functions` wrapped as tools.
 
     Raises:
-        UsageError: tools that are no list.
+        UsageError: tools that are no list of definitions.
     """
     tools = body.get("tools")
     if tools is None:
         functions = body.get("functions")
         if functions is None:
             return None
-        if not isinstance(functions, list):
-            raise UsageError(f"functions is {kind_of(functions)}; a list is meant")
+        check_tools(functions, "functions")
         return [{"type": "function", "function": function} for function in functions]
-    if not isinstance(tools, list):
-        raise UsageError(f"tools is {kind_of(tools)}; a list is meant")
-    return tools
+    check_tools(tools, "tools")
+    given: list[Any] = tools
+    return given

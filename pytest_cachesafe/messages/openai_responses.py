@@ -5,13 +5,30 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pytest_cachesafe.messages.parts import Parts, add_text, check_content, function_tool, joined, role_of
+from pytest_cachesafe.messages.parts import (
+    Parts,
+    add_text,
+    called_name,
+    check_content,
+    check_tools,
+    function_tool,
+    joined,
+    role_of,
+)
 from pytest_cachesafe.messages.plain import kind_of
 from pytest_cachesafe.prompt import UsageError
 
-__all__ = ["convert"]
+__all__ = ["convert", "served_history"]
 
 _TEXT_KINDS = ("input_text", "output_text", "text", "summary_text", "reasoning_text")
+
+
+def served_history(body: Mapping[str, Any]) -> str | None:
+    """The field of a body by which the provider puts earlier items in front of those sent; None without one.
+
+    Source: OpenAI, "Conversation state": `previous_response_id`, and `conversation` (an id, or an object with one).
+    """
+    return next((key for key in ("previous_response_id", "conversation") if body.get(key)), None)
 
 
 def convert(body: Mapping[str, Any]) -> Parts:
@@ -37,12 +54,12 @@ def convert(body: Mapping[str, Any]) -> Parts:
         _Items(parts).convert(given)
     else:
         raise UsageError(f"input is {kind_of(given)}; a string or a list of items is meant")
-    if body.get("previous_response_id"):
-        parts.notes.append("previous_response_id: the request holds the new items only, the server adds the history")
+    held = served_history(body)
+    if held is not None:
+        parts.notes.append(f"{held}: the server adds the history; a request that holds new items only is not compared")
     tools = body.get("tools")
     if tools is not None:
-        if not isinstance(tools, list):
-            raise UsageError(f"tools is {kind_of(tools)}; a list is meant")
+        check_tools(tools, "tools")
         parts.tools = [_tool(tool, i, parts) for i, tool in enumerate(tools)]
     return parts
 
@@ -123,8 +140,9 @@ class _Items:
 
     def _call(self, item: dict[str, Any], path: str) -> None:
         call_id = item.get("call_id", item.get("id"))
-        self.names[str(call_id)] = str(item.get("name"))
-        function = {"name": item.get("name"), "arguments": item.get("arguments", item.get("input", ""))}
+        name = called_name(item, path)
+        self.names[str(call_id)] = name
+        function = {"name": name, "arguments": item.get("arguments", item.get("input", ""))}
         calls = self._assistant(path).setdefault("tool_calls", [])
         calls.append({"id": call_id, "type": "function", "function": function})
 

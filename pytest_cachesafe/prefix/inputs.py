@@ -9,10 +9,12 @@ from typing import Any, Literal, NamedTuple
 
 from pytest_cachesafe.prompt import Chat, FrontEnd, Prompt, Recording, UsageError
 
-__all__ = ["Pair", "Plan", "is_builder", "plan", "said", "to_prompt"]
+__all__ = ["Pair", "Plan", "is_builder", "plan", "said", "to_prompt", "why_alone"]
 
 Requests = Literal["user+tool", "user"]
 Item = Chat | Prompt
+_SYSTEM = ("system", "developer")
+_ASKS = ("user", "tool", "function")
 
 
 class Pair(NamedTuple):
@@ -44,9 +46,55 @@ def is_builder(chat: Any) -> bool:
 
 
 def in_order(items: list[Item], kind: Any, notes: Sequence[str] = ()) -> Plan:
-    """Every request against the one before it."""
-    pairs = [Pair(i, i - 1 if i else None) for i in range(len(items))]
+    """Every request against the one before it, but for those that hold new items only: the provider has the rest."""
+    pairs: list[Pair] = []
+    against: int | None = None
+    for i, item in enumerate(items):
+        if against is not None and _holds_new_items_only(item, items[against]):
+            pairs.append(Pair(i, None))
+        else:
+            pairs.append(Pair(i, against))
+            against = i
     return Plan(items, pairs, kind, notes=list(notes))
+
+
+def _holds_new_items_only(item: Item, earlier: Item) -> bool:
+    if served_by(item) is None or not isinstance(item, Chat):
+        return False
+    if not isinstance(earlier, Chat) or earlier.raw is not None:
+        return False
+    said, before = ([m for m in c.messages if m.get("role") not in _SYSTEM] for c in (item, earlier))
+    # Two follow-ups of the same response repeat nothing either, but a builder that gives a request twice does.
+    return said[: len(before)] != before
+
+
+def served_by(item: Item) -> str | None:
+    """The field by which a request has the provider put the history in front; None without one."""
+    from pytest_cachesafe.messages.openai_responses import served_history
+
+    return served_history(item.body) if isinstance(item, Chat) and item.body is not None else None
+
+
+def why_alone(plan: Plan) -> str:
+    """Why no request of a plan has another to be compared with, and what to do."""
+    held = next((name for name in map(served_by, plan.items) if name is not None), None)
+    several = len(plan.items) > 1
+    if several and held is not None:
+        return (
+            f"{held}: the requests hold new items only and the provider adds the history, which is not here; "
+            "record them with their history"
+        )
+    chat = plan.items[0]
+    asked = not isinstance(chat, Chat) or chat.raw is not None or any(m.get("role") in _ASKS for m in chat.messages)
+    what = f"{len(plan.items)} requests of as many conversations" if several else "one request"
+    if not asked:
+        roles = ", ".join(dict.fromkeys(str(m.get("role")) for m in chat.messages)) if isinstance(chat, Chat) else ""
+        what += f", with no user turn in it (roles: {roles})"
+    elif (
+        plan.kind == "chat" and isinstance(chat, Chat) and not any(m.get("role") == "assistant" for m in chat.messages)
+    ):
+        what += " (one user turn and no answer)"
+    return f"{what}; give a chat with at least two requests, turns=2, toggles or under"
 
 
 def plan(
@@ -175,11 +223,12 @@ def tool_list(tools: Any) -> list[Any]:
     Raises:
         UsageError: not a list, or an entry that is neither a definition nor a function.
     """
+    from pytest_cachesafe.messages.parts import check_tool
+
     if isinstance(tools, (str, bytes, Mapping)) or not isinstance(tools, Sequence):
         raise UsageError(f"tools takes a list of definitions, got {type(tools).__name__}")
     for i, tool in enumerate(tools):
-        if not isinstance(tool, Mapping) and not callable(tool) and not hasattr(tool, "model_dump"):
-            raise UsageError(f"tools[{i}] is {type(tool).__name__}: a tool is a definition (a mapping) or a function")
+        check_tool(tool, f"tools[{i}]")
     return list(tools)
 
 
@@ -295,14 +344,25 @@ def comparable(a: Prompt, b: Prompt, one: int | str, other: int | str) -> None:
     """Refuse to compare what has nothing to compare by.
 
     Raises:
-        UsageError: ids against text, or a rendered prompt against a chat.
+        UsageError: ids against text, a rendered prompt against a chat, or bodies of different wire formats.
     """
+    from pytest_cachesafe.messages.detect import evident_formats
+
     for yes, no in ((a, b), (b, a)):
         if yes.token_ids is not None and not yes.text and no.text:
             raise UsageError(f"requests {one} and {other}: token ids mixed with text: pass prompts of one kind")
     kinds = [p.chat is not None and p.chat.raw is None for p in (a, b)]
     if kinds[0] != kinds[1] and (a.chat is not None and b.chat is not None):
         raise UsageError(f"requests {one} and {other}: a rendered prompt and a chat: pass requests of one kind")
+    if a.chat is None or b.chat is None or a.chat.wire == b.chat.wire or a.chat.body is None or b.chat.body is None:
+        return
+    signs = evident_formats(a.chat.body), evident_formats(b.chat.body)
+    # A body that nothing tells apart, or that mixes formats as gateways allow, may be what the other one is.
+    if all(signs) and signs[0].isdisjoint(signs[1]):
+        raise UsageError(
+            f"requests {one} and {other} are of different wire formats, {a.chat.wire} and {b.chat.wire}: "
+            "pass requests of one format, or check them apart"
+        )
 
 
 def render(item: Item, front_end: FrontEnd) -> Prompt:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, ExitStack
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -14,7 +13,8 @@ from pytest_cachesafe.prefix.accept import Accept, Acceptances, project_acceptan
 from pytest_cachesafe.prefix.builder import World, requests_of
 from pytest_cachesafe.prefix.check import Outcome, PassThrough, check_plan, prompts_of
 from pytest_cachesafe.prefix.datadiff import equal
-from pytest_cachesafe.prefix.inputs import Item, Plan, is_builder, plan
+from pytest_cachesafe.prefix.inputs import Item, Plan, is_builder, plan, why_alone
+from pytest_cachesafe.prefix.references import refuse_shared
 from pytest_cachesafe.prefix.result import StabilityReport
 from pytest_cachesafe.prefix.toggles import Toggle, ToggleResult
 from pytest_cachesafe.prefix.vary import across, observe
@@ -22,9 +22,12 @@ from pytest_cachesafe.prefix.wording import step_sentence
 from pytest_cachesafe.prompt import Chat, FrontEnd, Prompt, UsageError
 from pytest_cachesafe.report.stability import render
 from pytest_cachesafe.report.visible import visible
+from pytest_cachesafe.stability.frozen import frozen_at_import
 from pytest_cachesafe.stability.options import Options, running_node
 from pytest_cachesafe.stability.reproduce import reproduce_line
-from pytest_cachesafe.stability.variants import changed, freeze, frozen_like, permuter, reordered
+from pytest_cachesafe.stability.switches import model_switches
+from pytest_cachesafe.stability.worlds import Worlds
+from pytest_cachesafe.stability.variants import changed, freeze, frozen_like, reordered
 
 __all__ = ["Check"]
 
@@ -45,58 +48,15 @@ class Check:
         self.build = chat if is_builder(chat) else None
         if self.build is None and self.options.turns is not None:
             raise UsageError(f"turns={self.options.turns} is for builders; given requests are as many as they are")
-        self.reads: list[Any] = []
         # Requests by world, for the line that reproduces a failure.
         self.plain: list[Item] = []
         self.seen: dict[str, list[Item]] = {}
-        self.base = World("base", self._first_settings())
-        self.toggle_worlds: list[tuple[Toggle, Any, World]] = []
-        self.clock_worlds: list[tuple[Any, World]] = []
-        self.other_worlds: list[tuple[Any, World]] = []
-        if self.build is not None:
-            self._plan_worlds()
-
-    def _first_settings(self) -> dict[str, Any]:
-        return {t.name: t.values[0] for t in self.options.toggles if t.kind == "setting"}
-
-    def _plan_worlds(self) -> None:
-        first = self._first_settings()
-        if self.settings:
-            self.base.around = self._watched
-        if self._sink() is not None:
-            return
-        for toggle in self.options.toggles:
-            if toggle.kind == "setting":
-                for value in toggle.values[1:]:
-                    world = World(toggle.label, {**first, toggle.name: value})
-                    self.toggle_worlds.append((toggle, value, world))
-            else:
-                for n in range(2):
-                    world = World(toggle.label, first, permute=permuter(toggle.name, n))
-                    self.toggle_worlds.append((toggle, ("reversed", "moved by one")[n], world))
-        for setting in self.settings:
-            if setting.reruns:
-                continue
-            world = World(setting.name, first, around=setting.apply)
-            (self.clock_worlds if setting.name.startswith("clock") else self.other_worlds).append((setting, world))
+        self.made = Worlds(self.options, self.settings, alone=self.build is None or self._sink() is not None)
 
     @property
     def worlds(self) -> list[World]:
         """All worlds the builder is called in, the plain one first."""
-        return [
-            self.base,
-            *(w for _, _, w in self.toggle_worlds),
-            *(w for _, w in self.clock_worlds),
-            *(w for _, w in self.other_worlds),
-        ]
-
-    def _watched(self, index: int) -> AbstractContextManager[Any]:
-        from pytest_cachesafe.perturb.watch import watch
-
-        stack = ExitStack()
-        reads = stack.enter_context(watch())
-        stack.callback(lambda: self.reads.extend(r for r in reads if r not in self.reads))
-        return stack
+        return self.made.all
 
     def _sink(self) -> Any:
         from pytest_cachesafe.perturb.node import rerun_target
@@ -112,7 +72,7 @@ class Check:
     def report(self) -> StabilityReport:
         """Judge everything that was built."""
         o = self.options
-        base = self._plan(self.base) if self.build is not None else self._data_plan()
+        base = self._plan(self.made.base) if self.build is not None else self._data_plan()
         front_end = self._front_end(base)
         freeze(base.items, datetime.now())
         self.plain = base.items
@@ -120,20 +80,21 @@ class Check:
         if sink is not None:
             return self._hand_over(sink, base, front_end)
         if base.compared == 0 and not (o.toggles or self.settings):
-            what = "one request" if len(base.items) == 1 else f"{len(base.items)} requests of as many conversations"
-            raise UsageError(
-                f"nothing was compared: {what}; give a chat with at least two requests, turns=2, toggles or under"
-            )
+            raise UsageError(f"nothing was compared: {why_alone(base)}")
         acceptances = Acceptances(o.accept, project_acceptances(self._folder()))
         outcome = check_plan(base, front_end, acceptances, o.resets, o.block_size)
         report = StabilityReport(
             outcome.front_end, outcome.exact, o.block_size, len(base.items), base.conversations, outcome.steps,
             acceptances, name=o.name, fail_on=o.fail_on, min_shared=o.min_shared, missing=outcome.missing,
-            resets=outcome.resets, notes=outcome.notes, generated_text_reused=outcome.generated, reads=self.reads,
+            resets=outcome.resets, notes=outcome.notes, generated_text_reused=outcome.generated, reads=self.made.reads,
             layout=render,
         )  # fmt: skip
         report.toggles = self._toggles(base, front_end)
         report.perturbed = self._perturbed(base, front_end, acceptances, outcome)
+        if self.made.clock:
+            report.warnings += frozen_at_import(self.made, base, self.seen[self.made.clock[0][0].name], front_end)
+        report.notes += model_switches(base, outcome.resets)
+        report.notes += [words for words in (getattr(s, "limits", None) for s in self.settings) if words]
         self._finish(report, front_end, outcome)
         return report
 
@@ -164,9 +125,12 @@ class Check:
 
     def _data_plan(self, settings: Mapping[str, Any] | None = None, chat: Any = None, tools: Any = None) -> Plan:
         o = self.options
-        kwargs = {**o.template_kwargs, **(self._first_settings() if settings is None else settings)}
+        kwargs = {**o.template_kwargs, **(self.options.first_settings if settings is None else settings)}
+        given = self.chat if chat is None else chat
+        if isinstance(given, Sequence) and not isinstance(given, (str, bytes)):
+            refuse_shared(given)
         made = plan(
-            self.chat if chat is None else chat, requests=o.requests,
+            given, requests=o.requests,
             tools=o.tools if tools is None else tools, template_kwargs=o.template_kwargs,
         )  # fmt: skip
         chosen = {k: v for k, v in kwargs.items() if k not in o.template_kwargs} if settings is None else dict(settings)
@@ -198,7 +162,7 @@ class Check:
     def _toggles(self, base: Plan, front_end: FrontEnd) -> list[ToggleResult]:
         results = {id(t): ToggleResult(t) for t in self.options.toggles}
         # Looked up only where needed: finding a template's keywords means parsing it once more.
-        keywords = getattr(front_end, "keywords", None) if self._first_settings() else None
+        keywords = getattr(front_end, "keywords", None) if self.options.first_settings else None
         for toggle in self.options.toggles:
             result = results[id(toggle)]
             variants = self._variants(toggle, base)
@@ -206,26 +170,39 @@ class Check:
                 result.idle = f"{toggle.label}: nothing to reorder, every sequence has fewer than two items"
             for value, items in variants:
                 observe(result, value, base.items, items, front_end, self.options.block_size)
-            unread = toggle.kind == "setting" and keywords is not None and toggle.name not in keywords
-            if unread and (self.build is None or result.observed == "keeps"):
-                result.idle = f"the template never reads {toggle.name!r}"
+            result.idle = result.idle or self._unread(toggle, result, keywords, front_end)
             if toggle.kind == "order" and self.build is not None:
-                asked = sum(w.orders_asked for t, _, w in self.toggle_worlds if t is toggle)
+                asked = sum(w.orders_asked for t, _, w in self.made.toggles if t is toggle)
                 if not asked:
                     raise UsageError(
                         f"Toggle.order({toggle.name!r}): the builder never calls turn.order(…), nothing was reordered"
                     )
         return list(results.values())
 
+    def _unread(self, toggle: Toggle, result: ToggleResult, keywords: Any, front_end: FrontEnd) -> str | None:
+        """Why a setting changed nothing: neither the template nor the builder looked at it."""
+        if toggle.kind != "setting":
+            return None
+        if self.build is None:
+            unread = keywords is not None and toggle.name not in keywords
+            return f"the template never reads {toggle.name!r}" if unread else None
+        worlds = [self.made.base, *(w for t, _, w in self.made.toggles if t is toggle)]
+        # Another front end (a callable, a rendered prompt's own) may use keywords that nobody can list.
+        silent = toggle.name not in keywords if keywords is not None else self.options.template in (None, "wire")
+        silent = silent or isinstance(front_end, PassThrough)
+        if result.observed != "keeps" or not silent or any(toggle.name in w.settings_read for w in worlds):
+            return None
+        return f"{toggle.name!r} is read by neither the template nor the builder (turn.settings[{toggle.name!r}])"
+
     def _variants(self, toggle: Toggle, base: Plan) -> list[tuple[Any, list[Item]]]:
         if self.build is not None:
             return [
                 (value, frozen_like(self._plan(world).items, base.items))
-                for t, value, world in self.toggle_worlds
+                for t, value, world in self.made.toggles
                 if t is toggle
             ]
         if toggle.kind == "setting":
-            first = self._first_settings()
+            first = self.options.first_settings
             return [
                 (v, frozen_like(self._data_plan({**first, toggle.name: v}).items, base.items))
                 for v in toggle.values[1:]
@@ -248,9 +225,9 @@ class Check:
                         step.under = setting.name
                         steps.append(step)
             elif setting.reruns:
-                steps += self._rerun(setting, self._with_known(acceptances, plain), base, front_end)
+                steps += self._rerun(setting, self._with_known(acceptances, plain, held=False), base, front_end)
             else:
-                world = next((w for s, w in self.other_worlds if s is setting), None)
+                world = next((w for s, w in self.made.others if s is setting), None)
                 if world is None:
                     raise UsageError(
                         f"under=[{setting.name!r}] needs a builder: the requests are given as data and cannot change; "
@@ -258,27 +235,29 @@ class Check:
                     )
                 items = frozen_like(self._plan(world).items, base.items)
                 self.seen[setting.name] = items
-                known = self._with_known(acceptances, None if setting.name == "random" else plain)
+                before = None if setting.name == "random" else plain
+                known = self._with_known(acceptances, before, held=self.made.moments is not None)
                 steps += across(base.items, items, front_end, known, o.block_size, setting.name)
         return steps
 
     @staticmethod
-    def _with_known(acceptances: Acceptances, plain: Outcome | None) -> Acceptances:
+    def _with_known(acceptances: Acceptances, plain: Outcome | None, *, held: bool) -> Acceptances:
         """What the plain run loses already is told once, there, and must not be blamed on another world as well.
 
-        Nor must the clock, which goes on between the building of two worlds; `under=["clock"]` asks for it.
+        Nor must the clock where it was not held and goes on between two worlds; `under=["clock"]` asks for it.
         """
         known = [
             Accept(cause=s.divergence.cause, part=s.divergence.location.part, role=s.divergence.location.role)
             for s in (plain.steps if plain is not None else ())
             if s.divergence is not None
         ]
-        known.append(Accept(cause="timestamp"))
+        if not held:
+            known.append(Accept(cause="timestamp"))
         return replace(acceptances, project=[*acceptances.project, *dict.fromkeys(known)])
 
     def _clock_plan(self, setting: Any, base: Plan) -> Plan:
         """The requests with the clock moved on between them; for given data only the template's clock can move."""
-        world = next((w for s, w in self.clock_worlds if s is setting), None)
+        world = next((w for s, w in self.made.clock if s is setting), None)
         made = self._plan(world) if world is not None else Plan(list(base.items), list(base.pairs), base.kind)
         made.items = [
             changed(item, now=datetime.fromtimestamp(setting.timestamp(i))) for i, item in enumerate(made.items)
