@@ -12,7 +12,7 @@ import os
 import sys
 from collections.abc import Iterable, Sequence
 from importlib import import_module
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 from pytest_cachesafe.prompt import UsageError
 
@@ -151,13 +151,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         return _run(sys.argv[1:] if argv is None else argv)
     except UsageError as error:
-        from pytest_cachesafe.report.visible import printable, visible
-
-        with contextlib.suppress(BrokenPipeError):
-            print(printable(f"cachesafe: {visible(str(error))}", sys.stderr), file=sys.stderr)  # noqa: T201
-        return 2
+        return _refuse(error)
     except SystemExit as stop:
-        # argparse's --help.
+        # argparse's --help, which goes to standard error where there is no other.
+        try:
+            if sys.stdout is not None:
+                _print("")
+        except UsageError as error:
+            return _refuse(error)
         return stop.code if isinstance(stop.code, int) else 2
     except KeyboardInterrupt:
         return 130
@@ -165,9 +166,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Ours to mend, so the traceback stays; 1 would read as a finding.
         import traceback
 
-        traceback.print_exc()
-        print("cachesafe: internal error, please report it with the lines above", file=sys.stderr)  # noqa: T201
+        _complain(f"{traceback.format_exc()}cachesafe: internal error, please report it with the lines above")
         return 2
+
+
+def _refuse(error: UsageError) -> int:
+    from pytest_cachesafe.report.visible import visible
+
+    _complain(f"cachesafe: {visible(str(error))}")
+    return 2
+
+
+def _complain(text: str) -> None:
+    """To standard error; where that cannot be written either, the exit status alone speaks."""
+    from pytest_cachesafe.report.visible import printable
+
+    if sys.stderr is None:
+        return
+    try:
+        print(printable(text, sys.stderr), file=sys.stderr, flush=True)  # noqa: T201
+    except OSError:
+        _discard(sys.stderr)
 
 
 def _run(argv: Sequence[str]) -> int:
@@ -199,11 +218,27 @@ def _run(argv: Sequence[str]) -> int:
 
 
 def _print(text: str) -> None:
+    """To standard output.
+
+    Raises:
+        UsageError: it is closed, or cannot take the text (a full disk).
+    """
     from pytest_cachesafe.report.visible import printable
 
+    if sys.stdout is None:
+        raise UsageError("standard output is closed; write the result to a file with --output-file FILE")
     try:
         sys.stdout.write(printable(text, sys.stdout))
         sys.stdout.flush()
     except BrokenPipeError:
-        # `cachesafe … | head`: the reader has enough. Python would complain once more when it closes the stream.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # `cachesafe … | head`: the reader has enough.
+        _discard(sys.stdout)
+    except OSError as error:
+        _discard(sys.stdout)
+        raise UsageError(f"cannot write to standard output: {error.strerror or error}") from None
+
+
+def _discard(stream: TextIO) -> None:
+    """Let what is still in the buffer go nowhere: Python would complain once more when it closes the stream."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

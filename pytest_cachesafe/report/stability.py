@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["render"]
 
 _WIDTH = 120
-_LEGEND_SIGN = "␞"
+_LEGEND_SIGNS = ("␞", "␟")
 _INNER_KEYS = re.compile(r"(\.(?:arguments|input|args|response|functionResponse|metadata))[.\[][^\s,;)]+")
 # Which readings of the world can make a value of this kind.
 _READ_KINDS: dict[str, tuple[str, ...]] = {
@@ -55,7 +55,7 @@ def _lines(report: StabilityReport, verbosity: int, mode: Redact) -> Iterator[st
     if failures:
         yield f"{_head(report)}{name}: {_safe(failures[0], report, mode)} [{front_end}]"
     else:
-        yield f"{_passed(report)}{name} [{front_end}]"
+        yield f"{_passed(report)}{_warned(report)}{name} [{front_end}]"
     for text in failures[1:]:
         yield f"  also: {_safe(text, report, mode)}"
     broken = [s for s in report.judged if s.divergence is not None]
@@ -72,7 +72,7 @@ def _lines(report: StabilityReport, verbosity: int, mode: Redact) -> Iterator[st
     if report.missing and not any(missing_sentence(report.missing) in f for f in failures):
         yield f"  {_safe(missing_sentence(report.missing), report, mode)}"
     yield from _statements(report, mode)
-    if any(_LEGEND_SIGN in d.before + d.after for d in _divergences(report, shown)):
+    if any(s in d.lead + d.before + d.after for d in _divergences(report, shown) for s in _LEGEND_SIGNS):
         yield "  in wire excerpts ␞ begins a block or field and names it, ␟ ends it"
     if report.reproduce:
         yield f"reproduce: {visible(report.reproduce)}"
@@ -99,6 +99,13 @@ def _passed(report: StabilityReport) -> str:
     worst = report.worst
     words = step_sentence(worst, report.exact) if worst is not None else missing_sentence(report.missing)
     return f"prompt prefix: {verdict}, no failure: {visible(words)}"
+
+
+def _warned(report: StabilityReport) -> str:
+    """Warnings count in the exit status, so the first line, which may be all that is seen, must name them."""
+    if not report.warnings:
+        return ""
+    return f", {number(len(report.warnings), 'warning')}: {'; '.join(visible(words) for words in report.warnings)}"
 
 
 def _shown(report: StabilityReport) -> list[Step]:
@@ -197,12 +204,10 @@ def _statements(report: StabilityReport, mode: Redact) -> Iterator[str]:
         )
         yield f"  generated text {words}"
     for toggle in report.toggles:
-        kept = (
-            f"keeps {toggle.kept:.0%} of the prefix"
-            if toggle.idle is None
-            else f"compared nothing ({visible(toggle.idle)})"
+        yield (
+            f"  toggle {visible(toggle.toggle.label)}: {toggle.observed}, {_kept(toggle)} "
+            f"(expected: {toggle.toggle.wanted})"
         )
-        yield f"  toggle {visible(toggle.toggle.label)}: {toggle.observed}, {kept} (expected: {toggle.toggle.wanted})"
     for item in report.acceptances.as_list():
         used = f"{number(item['count'], 'time')}, at most {number(item['max_lost_tokens'], 'token')}"
         if item["over_bound"] is not None:
@@ -218,10 +223,21 @@ def _statements(report: StabilityReport, mode: Redact) -> Iterator[str]:
         for divergence in step.notes:
             if divergence is not step.divergence:
                 yield f"  note: request {step.request}: {divergence.cause} in {visible(place(divergence))}"
-    for words in (*report.notes, *report.warnings):
+    for words in report.warnings:
+        yield f"  warning: {visible(words)}"
+    for words in report.notes:
         yield f"  note: {visible(words)}"
     if not report.exact:
         yield "  token counts are estimates: this front end has no tokenizer; what differs and where is exact"
+
+
+def _kept(toggle: ToggleResult) -> str:
+    if toggle.idle is not None:
+        return f"compared nothing ({visible(toggle.idle)})"
+    if toggle.observed == "tail" and toggle.kept == 1.0:
+        return "only the end of the prompt changes"
+    # 100% is said of nothing less.
+    return f"keeps {toggle.kept if toggle.kept == 1.0 else min(toggle.kept, 0.99):.0%} of the prefix"
 
 
 def _safe(text: str, report: StabilityReport, mode: Redact) -> str:

@@ -144,3 +144,30 @@ def test_text_form_is_worst_first_and_capped(tmp_path: Path, capsys: pytest.Capt
     assert lines[-1] == "  … 11 more (-vv shows all)"
     main(["scan", str(path), "-vv"])
     assert "  note: date 2026-11-29" in capsys.readouterr().out
+
+
+def test_a_value_that_is_sent_again_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "log.jsonl"
+    turns = [{"role": "user", "content": "[2026-03-02 10:41] Hello."}]
+    bodies = []
+    for i in range(6):
+        # The system text stays but for one request.
+        system = {"role": "system", "content": f"You help since 10:4{8 if i == 3 else 1}:00."}
+        bodies.append({"messages": [system, *turns]})
+        turns = [*turns, {"role": "assistant", "content": "Yes."}, {"role": "user", "content": f"Question {i}?"}]
+    path.write_text("\n".join(map(json.dumps, bodies)))
+    assert main(["scan", str(path)]) == 1
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith(f"{path}: 2 errors, 1 note (")
+    places = [
+        line.split(" at ", 1)[1].split(", messages[")[0]
+        for line in lines[1:]
+        if line.startswith("  ") and " at " in line
+    ]
+    assert places == ["requests 0 to 2, 4 and 5", "request 3", "requests 0 to 5"]
+    shares = lines[1].rsplit(", ", 1)[1]
+    assert " to " in shares
+    assert shares.endswith("of the prompt behind it")
+    # JSON keeps every occurrence.
+    assert main(["scan", str(path), "--output-format", "json"]) == 1
+    assert json.loads(capsys.readouterr().out)["notes"] == 6

@@ -65,3 +65,10 @@ def test_only_a_window_of_a_large_text_is_read() -> None:
     for _ in range(500):
         lines = excerpt(large, large, 5_000_000)
     assert lines[0].startswith("before: …")
+
+
+def test_the_end_of_a_text_on_the_wire_is_told_in_words() -> None:
+    before, after, _ = excerpt("Be kind.␟\n", "Be kind.\n- slow", 8)
+    assert before.endswith("␟⏎ (the text ends here)")
+    assert after.endswith("⏎- slow")
+    assert "ends here" not in "".join(excerpt("Be kind.␟\n␞user text\n", "Be kind.\n", 8))
