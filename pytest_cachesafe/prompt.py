@@ -6,7 +6,7 @@ wrote which characters. Comparison, blame, acceptances, resets and reports know 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, ItemsView, Iterator, KeysView, Mapping, Sequence, ValuesView
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -215,6 +215,72 @@ class TemplateRaised(Exception):
         self.message_index = message_index
 
 
+class _Settings(dict[str, Any]):
+    """Settings of a turn that note which of them the builder looked at; whoever looks at all of them, reads all."""
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        super().__init__(values)
+        self.read: set[str] = set()
+
+    def _all(self) -> dict[str, Any]:
+        self.read.update(dict.keys(self))
+        return dict(dict.items(self))
+
+    def __getitem__(self, name: str) -> Any:
+        self.read.add(name)
+        return super().__getitem__(name)
+
+    def __contains__(self, name: object) -> bool:
+        self.read.add(str(name))
+        return super().__contains__(name)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        self.read.add(name)
+        return super().get(name, default)
+
+    def pop(self, name: str, *default: Any) -> Any:
+        self.read.add(name)
+        return super().pop(name, *default)
+
+    def setdefault(self, name: str, default: Any = None) -> Any:
+        self.read.add(name)
+        return super().setdefault(name, default)
+
+    # An iterator of its own also keeps {**settings} and dict(settings) from copying past these methods.
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def keys(self) -> KeysView[str]:  # type: ignore[override]
+        return self._all().keys()
+
+    def values(self) -> ValuesView[Any]:  # type: ignore[override]
+        return self._all().values()
+
+    def items(self) -> ItemsView[str, Any]:  # type: ignore[override]
+        return self._all().items()
+
+    def copy(self) -> dict[str, Any]:
+        return self._all()
+
+    def __or__(self, other: Mapping[str, Any]) -> dict[str, Any]:  # type: ignore[override]
+        return self._all() | dict(other)
+
+    def __ror__(self, other: Mapping[str, Any]) -> dict[str, Any]:  # type: ignore[override]
+        return dict(other) | self._all()
+
+    def __eq__(self, other: object) -> bool:
+        return self._all() == other
+
+    def __ne__(self, other: object) -> bool:
+        return self._all() != other
+
+    def __repr__(self) -> str:
+        return repr(self._all())
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return dict, (self._all(),)
+
+
 class Turn:
     """What a builder is called with: which request to build, and under which settings.
 
@@ -229,12 +295,18 @@ class Turn:
         permute: Callable[[Sequence[Any]], list[Any]] | None = None,
     ) -> None:
         self.index = index
-        self.settings: dict[str, Any] = dict(settings or {})
+        self._settings = _Settings(settings or {})
+        self.settings: dict[str, Any] = self._settings
         self.orders_asked = 0
         self._permute = permute
 
     def __index__(self) -> int:
         return self.index
+
+    @property
+    def settings_read(self) -> frozenset[str]:
+        """Names of the settings that the builder has looked at so far."""
+        return frozenset(self._settings.read)
 
     def order(self, items: Sequence[T]) -> list[T]:
         """The builder's own sequence, in its own order unless an order toggle is being tried."""
@@ -242,7 +314,7 @@ class Turn:
         return list(items) if self._permute is None else self._permute(items)
 
     def __repr__(self) -> str:
-        return f"Turn({self.index}, settings={self.settings!r})"
+        return f"Turn({self.index}, settings={dict.__repr__(self.settings)})"
 
 
 class Recording:

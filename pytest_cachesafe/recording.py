@@ -49,15 +49,16 @@ class Recording(prompt.Recording):
 
         from pytest_cachesafe.messages import to_chat
 
-        chat = messages if isinstance(messages, Chat) else to_chat(deepcopy(messages))
+        # The conversion copies; a Chat passes through it as it is.
+        chat = deepcopy(messages) if isinstance(messages, Chat) else to_chat(messages)
         if tools is not None:
             if chat.tools is not None and chat.body is not None and "tools" in chat.body:
                 raise UsageError("request(…, tools=…): the body already has tools; give them once")
-            chat.tools = list(tools)
+            chat.tools = deepcopy(list(tools))
             if chat.body is not None:
-                chat.body = {**chat.body, "tools": list(tools)}
+                chat.body = {**chat.body, "tools": chat.tools}
         if settings:
-            chat.settings = {**chat.settings, **settings}
+            chat.settings = {**chat.settings, **deepcopy(dict(settings))}
         chat.model = model or chat.model
         chat.key = key or chat.key
         chat.now = now or chat.now

@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager, contextmanager
 
 from pytest_cachesafe.prompt import UsageError
 
-__all__ = ["Clock", "frozen_by"]
+__all__ = ["Clock", "Moments", "frozen_by"]
 
 _active = 0
 
@@ -70,6 +70,29 @@ class Clock:
 
     def __repr__(self) -> str:
         return f"<setting {self.name}>"
+
+
+class Moments:
+    """The clock stands still at one moment for request i, in whatever world it is built.
+
+    The moment is the one at which the request was first built. Worlds are built one after the other: without this, a
+    time in the newest message would differ between them and be blamed on what each of them changes.
+    """
+
+    def __init__(self) -> None:
+        # Request -> seconds since the epoch.
+        self.known: dict[int, float] = {}
+
+    @staticmethod
+    def possible() -> bool:
+        """Whether `time-machine` is there and nobody else holds the clock."""
+        from importlib.util import find_spec
+
+        return frozen_by() is None and find_spec("time_machine") is not None
+
+    def at(self, index: int) -> AbstractContextManager[None]:
+        """Stop the clock at the moment of request `index`."""
+        return _stopped(self.known.setdefault(index, time.time()), "clock")
 
 
 @contextmanager

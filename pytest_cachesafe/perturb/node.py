@@ -7,6 +7,7 @@ process runs one test at a time (a pytest inside a test pushes on top). Standard
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "FILE_VARIABLE",
+    "LOADED_AT",
     "NODE_VARIABLE",
     "NodeState",
     "Reported",
@@ -30,6 +32,9 @@ __all__ = [
 # Set for the child of a re-run only; the plugin takes them out of the environment so that no grandchild sees them.
 FILE_VARIABLE = "CACHESAFE_RERUN_FILE"
 NODE_VARIABLE = "CACHESAFE_RERUN_NODE"
+
+# Seconds since the epoch; what was computed at import is not much older.
+LOADED_AT = time.time()
 
 Scalar = str | int | float | bool
 _stack: list[NodeState] = []

@@ -49,9 +49,20 @@ class InProcess:
 
     reruns: tuple[str, ...] = ()
 
-    def __init__(self, name: str, apply: Callable[[int], AbstractContextManager[None]]) -> None:
+    def __init__(
+        self,
+        name: str,
+        apply: Callable[[int], AbstractContextManager[None]],
+        limits: Callable[[], str | None] = lambda: None,
+    ) -> None:
         self.name = name
         self._apply = apply
+        self._limits = limits
+
+    @property
+    def limits(self) -> str | None:
+        """What of it cannot be changed on this machine, in words; None if all of it can."""
+        return self._limits()
 
     def apply(self, index: int = 0) -> AbstractContextManager[None]:
         """Change the world for the building of request `index`."""
@@ -118,7 +129,7 @@ def _setting(name: str) -> Setting:
     simple = {"random": _random, "cwd": _cwd, "host": _host, "user": _user, "locale": _locale}
     if name not in simple:
         raise UsageError(f"under=[{name!r}]: unknown setting{closest(name, NAMES)}")
-    return InProcess(name, simple[name])
+    return InProcess(name, simple[name], _locale_limits) if name == "locale" else InProcess(name, simple[name])
 
 
 @contextmanager
@@ -227,31 +238,74 @@ def _user(index: int) -> Iterator[None]:
             yield
 
 
+_LOCALES = (
+    "de_DE.UTF-8", "fr_FR.UTF-8", "es_ES.UTF-8", "de_DE", "en_US.UTF-8", "en_GB.UTF-8", "C.UTF-8", "C",
+)  # fmt: skip
+
+
 @contextmanager
 def _locale(index: int) -> Iterator[None]:
     """Another language: LC_ALL, LANG and LANGUAGE, and the C library's locale where another one is installed.
 
-    With nothing but C installed, names of days and months stay English; the variables change all the same. The time
-    zone is no part of it: it shows in clock readings, which `clock` covers.
+    With nothing but C installed, names of days and months stay English; the variables change all the same (`limits`
+    says so). The time zone is no part of it: it shows in clock readings, which `clock` covers.
     """
     import locale
 
     before = locale.setlocale(locale.LC_ALL)
-    names = ["de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "en_US.UTF-8", "C.UTF-8", "C"]
     given = (os.environ.get("LC_ALL") or os.environ.get("LANG") or "").lower()
-    name = next(n for n in names if n.lower() != given)
+    name = next(n for n in _LOCALES if n.lower() != given)
     with _environment({"LC_ALL": name, "LANG": name, "LANGUAGE": name.partition(".")[0]}):
         try:
-            for candidate in (name, *names):
-                try:
-                    locale.setlocale(locale.LC_ALL, candidate)
-                except locale.Error:
-                    continue
-                if locale.setlocale(locale.LC_ALL) != before:
-                    break
+            _set_other_locale()
             yield
         finally:
             locale.setlocale(locale.LC_ALL, before)
+
+
+def _set_other_locale() -> bool:
+    """Set an installed locale of another language; without one, at least another name. Whether there is one."""
+    import locale
+
+    before, language = locale.setlocale(locale.LC_ALL), _language()
+    for candidate in _LOCALES:
+        try:
+            locale.setlocale(locale.LC_ALL, candidate)
+        except locale.Error:
+            continue
+        if _language() != language:
+            return True
+    for candidate in _LOCALES:
+        try:
+            if locale.setlocale(locale.LC_ALL, candidate) != before:
+                break
+        except locale.Error:
+            continue
+    return False
+
+
+def _language() -> str:
+    """Language and country that format dates, without the character set; POSIX and C are one."""
+    import locale
+
+    name = locale.setlocale(locale.LC_TIME).partition(".")[0]
+    return "C" if name == "POSIX" else name
+
+
+def _locale_limits() -> str | None:
+    import locale
+
+    before = locale.setlocale(locale.LC_ALL)
+    try:
+        found = _set_other_locale()
+    finally:
+        locale.setlocale(locale.LC_ALL, before)
+    if found:
+        return None
+    return (
+        "under locale: no other locale is installed, only LC_ALL, LANG and LANGUAGE were changed; what strftime, "
+        "calendar and number formats print was not tried"
+    )
 
 
 @contextmanager

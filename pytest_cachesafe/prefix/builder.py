@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from pytest_cachesafe.prefix.inputs import Item, Plan, in_order, plan
+from pytest_cachesafe.prefix.references import refuse_shared
 from pytest_cachesafe.prompt import Chat, Prompt, Turn, UsageError
 
 __all__ = ["World", "build_all", "build_all_async", "requests_of"]
@@ -26,9 +27,11 @@ class World:
     permute: Callable[[Sequence[Any]], list[Any]] | None = None
     # Entered around the building of request i.
     around: Callable[[int], AbstractContextManager[Any]] | None = None
-    # Filled by `build_all`.
-    results: list[Any] = field(default_factory=list)
+    # Filled by `build_all`: the requests of each turn.
+    results: list[list[Item]] = field(default_factory=list)
     orders_asked: int = 0
+    # Names of settings that the builder looked at.
+    settings_read: set[str] = field(default_factory=set)
 
 
 Calls = Generator[Turn, Any, None]
@@ -40,15 +43,19 @@ def _calls(worlds: Sequence[World], turns: int) -> Calls:
         for index in range(turns):
             turn = Turn(index, world.settings, world.permute)
             with world.around(index) if world.around is not None else nullcontext():
-                world.results.append((yield turn))
+                result = yield turn
             world.orders_asked += turn.orders_asked
+            world.settings_read |= turn.settings_read
+            # Read at once: a builder that goes on editing the list it returned must not reach requests built before.
+            world.results.append(_read(result, index))
 
 
 def build_all(build: Callable[[Turn], Any], worlds: Sequence[World], turns: int | None) -> None:
-    """Call the builder for every turn of every world and keep what it returns.
+    """Call the builder for every turn of every world and keep copies of the requests it returns.
 
     Raises:
-        UsageError: the builder is async (use the async assertion), or a bad number of turns.
+        UsageError: the builder is async (use the async assertion), it returned something that is no request (names the
+            turn), or a bad number of turns.
     """
     __tracebackhide__ = True
     calls = _calls(worlds, _turns(turns))
@@ -96,41 +103,53 @@ def _turns(turns: int | None) -> int:
 def requests_of(
     world: World, *, tools: Sequence[Any] | None, template_kwargs: Mapping[str, Any] | None, keywords: bool
 ) -> Plan:
-    """The requests a world's builder made, in order. With `keywords`, settings of the world become template
-    keywords as well (a wire body has no place for them but what the builder makes of them).
+    """The requests a world's builder made, in order, with what the call gives for all of them. With `keywords`,
+    settings of the world become template keywords as well (a wire body has no place for them but what the builder makes
+    of them).
 
     Raises:
-        UsageError: the builder returned something that is no request, naming the turn.
+        UsageError: tools given beside a body that keeps them in a form of its own, naming the turn.
     """
+    from pytest_cachesafe.prefix.inputs import _settle
+
     items: list[Item] = []
     notes: list[str] = []
-    for index, result in enumerate(world.results):
-        if result is None:
-            raise UsageError(
-                f"build(turn) returned None at turn {index}: return a message list, a body, or a list of them"
-            )
-        try:
-            made = _one_turn(result, tools, template_kwargs)
-        except UsageError as error:
-            raise UsageError(f"build(turn) at turn {index}: {error}") from None
+    for index, made in enumerate(world.results):
         for item in made:
-            if isinstance(item, Chat) and keywords:
-                item.settings = {**item.settings, **world.settings}
+            # What skips templates and bodies has no use for tools and keywords.
+            if isinstance(item, Chat) and not (item.raw is not None and item.body is None):
+                try:
+                    _settle(item, tools, template_kwargs)
+                except UsageError as error:
+                    raise UsageError(f"build(turn) at turn {index}: {error}") from None
             if isinstance(item, Chat):
+                if keywords:
+                    item.settings = {**item.settings, **world.settings}
                 notes += item.notes
         items += made
     return in_order(items, "requests", list(dict.fromkeys(notes)))
 
 
-def _one_turn(result: Any, tools: Sequence[Any] | None, kwargs: Mapping[str, Any] | None) -> list[Item]:
-    """One turn's requests: a body or message list is one request as it stands, a list of them several."""
+def _read(result: Any, index: int) -> list[Item]:
+    if result is None:
+        raise UsageError(f"build(turn) returned None at turn {index}: return a message list, a body, or a list of them")
+    try:
+        return _one_turn(result)
+    except UsageError as error:
+        raise UsageError(f"build(turn) at turn {index}: {error}") from None
+
+
+def _one_turn(result: Any) -> list[Item]:
+    """One turn's requests, copied: a body or message list is one request as it stands, a list of them several."""
+    from copy import deepcopy
+
     from pytest_cachesafe.messages import to_chat
-    from pytest_cachesafe.prefix.inputs import _kind, _settle
+    from pytest_cachesafe.prefix.inputs import _kind
 
     if isinstance(result, Prompt):
         return [result]
     if isinstance(result, Chat):
-        return [_settle(result, tools, kwargs)]
+        return [deepcopy(result)]
     if isinstance(result, str):
         return [Chat([], raw=result, wire="text")]
     if isinstance(result, Sequence) and result:
@@ -138,5 +157,7 @@ def _one_turn(result: Any, tools: Sequence[Any] | None, kwargs: Mapping[str, Any
         if kind == "id":
             return [Chat([], raw=tuple(result), wire="ids")]
         if kind in ("body", "messages", "prompt", "ids", "chat", "text"):
-            return plan(result, tools=tools, template_kwargs=kwargs).items
-    return [_settle(to_chat(result), tools, kwargs)]
+            refuse_shared(result)
+            items = plan(result).items
+            return [deepcopy(item) if isinstance(item, Chat) and kind == "chat" else item for item in items]
+    return [to_chat(result)]

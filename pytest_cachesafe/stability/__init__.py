@@ -110,9 +110,10 @@ def _given(scope: Mapping[str, Any]) -> dict[str, Any]:
 def _asserted(check: Check) -> StabilityReport:
     __tracebackhide__ = True
     report = check.report()
-    for words in report.warnings:
-        warnings.warn(words, CachesafeWarning, stacklevel=3)
     if not report.passed:
+        # Its text has the warnings; where warnings are errors, the first of them would take the place of the report.
         report.reproduce = check.reproduce(report)
         raise PrefixFailure(report, check.options.verbosity, check.options.redact)
+    for words in report.warnings:
+        warnings.warn(words, CachesafeWarning, stacklevel=3)
     return report

@@ -26,8 +26,8 @@ from pytest_cachesafe.stability.frozen import frozen_at_import
 from pytest_cachesafe.stability.options import Options, running_node
 from pytest_cachesafe.stability.reproduce import reproduce_line
 from pytest_cachesafe.stability.switches import model_switches
-from pytest_cachesafe.stability.worlds import Worlds
 from pytest_cachesafe.stability.variants import changed, freeze, frozen_like, reordered
+from pytest_cachesafe.stability.worlds import Worlds
 
 __all__ = ["Check"]
 
@@ -192,7 +192,7 @@ class Check:
         silent = silent or isinstance(front_end, PassThrough)
         if result.observed != "keeps" or not silent or any(toggle.name in w.settings_read for w in worlds):
             return None
-        return f"{toggle.name!r} is read by neither the template nor the builder (turn.settings[{toggle.name!r}])"
+        return f"{toggle.name!r} is read by neither the template nor, through turn.settings, the builder"
 
     def _variants(self, toggle: Toggle, base: Plan) -> list[tuple[Any, list[Item]]]:
         if self.build is not None:

@@ -68,6 +68,11 @@ class Options:
         if given.get("engine") is not None:
             raise UsageError(f"engine={given['engine']!r}: this version has no engine models; leave engine out")
 
+    @property
+    def first_settings(self) -> dict[str, Any]:
+        """The settings in use while nothing is toggled."""
+        return {t.name: t.values[0] for t in self.toggles if t.kind == "setting"}
+
 
 def _listed(name: str, value: Any, kind: type | None) -> Sequence[Any]:
     if kind is not None and isinstance(value, kind) and not (kind is str and not isinstance(value, str)):

@@ -165,3 +165,42 @@ def test_hash_seed_asks_for_children_that_differ() -> None:
     with pytest.raises(TypeError):
         default.apply()
     assert all(s.reruns == () for s in parse_under(["cwd", "clock"]))
+
+
+def test_locale_says_what_it_cannot_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    (setting,) = parse_under(["locale"])
+    installed = {"C", "C.UTF-8"}
+
+    def setlocale(category: int, name: Any = None) -> str:
+        if name is not None and name not in installed:
+            raise locale.Error("unsupported locale setting")
+        current["name"] = name if name is not None else current["name"]
+        return current["name"]
+
+    current = {"name": "C"}
+    monkeypatch.setattr(locale, "setlocale", setlocale)
+    assert "no other locale is installed" in str(setting.limits)
+    assert "\n" not in str(setting.limits)
+    installed.add("fr_FR.UTF-8")
+    assert setting.limits is None
+    with setting.apply():
+        assert locale.setlocale(locale.LC_TIME) == "fr_FR.UTF-8"
+    assert locale.setlocale(locale.LC_TIME) == "C"
+    # From another language, C itself is another one.
+    current["name"] = "fr_FR.UTF-8"
+    assert setting.limits is None
+
+
+def test_settings_that_change_all_they_name_say_nothing() -> None:
+    others = [s for s in parse_under(NAMES) if s.name != "locale"]
+    assert [getattr(s, "limits", None) for s in others] == [None] * len(others)
+
+
+def test_the_report_tells_what_locale_did_not_try(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pytest_cachesafe import check_prefix_stable
+
+    words = "under locale: no other locale is installed"
+    monkeypatch.setattr("pytest_cachesafe.perturb.settings._locale_limits", lambda: words)
+    build = lambda turn: [{"role": "user", "content": "a"}, *[{"role": "user", "content": "b"}] * turn.index]  # noqa: E731
+    assert words in check_prefix_stable(build, under=["locale"]).notes
+    assert words not in check_prefix_stable(build, under=["cwd"]).notes

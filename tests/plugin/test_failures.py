@@ -127,3 +127,19 @@ def test_pytest_asyncio_works(project: Any) -> None:
         "async def test_it(cachesafe):\n    await assert_prefix_stable_async(build, turns=3)\n"
     )
     project.run("-p", "asyncio").assert_outcomes(passed=1)
+
+
+def test_warnings_as_errors_do_not_hide_a_failing_report(project: Any) -> None:
+    project.ini("filterwarnings = error")
+    project.test(
+        "from pytest_cachesafe import Toggle\n"
+        "def build(turn):\n    return BROKEN[turn.index]\n\n"
+        "def test_fails():\n    assert_prefix_stable(build, turns=2, toggles=[Toggle('nobody_reads', [0, 1])])\n\n"
+        "def test_warns():\n    assert_prefix_stable(lambda turn: STABLE[turn.index], turns=2, "
+        "toggles=[Toggle('nobody_reads', [0, 1])])\n"
+    )
+    result = project.run()
+    result.assert_outcomes(failed=2)
+    text = result.stdout.str()
+    assert "prompt prefix is not stable: request 1 " in text
+    result.stdout.fnmatch_lines(["E *: toggle compared nothing*", "*CachesafeWarning: toggle compared nothing*"])

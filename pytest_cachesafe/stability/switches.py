@@ -1,0 +1,45 @@
+"""Recorded chats that go on with another model: nothing of their prefix is reused, and no comparison shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_cachesafe.prefix.datadiff import equal
+from pytest_cachesafe.prefix.inputs import Plan
+from pytest_cachesafe.prompt import Chat
+
+__all__ = ["model_switches"]
+
+
+def model_switches(base: Plan, resets: Sequence[int]) -> list[str]:
+    """A sentence for each conversation of a recording that continues a chat begun with another model.
+
+    `resets` are requests at which a declared reset happened: those are meant.
+    """
+    if base.kind != "recording":
+        return []
+    out: list[str] = []
+    begun: list[Chat] = []
+    for pair in sorted(base.pairs):
+        chat = base.items[pair.request]
+        if pair.against is not None or not isinstance(chat, Chat) or chat.raw is not None:
+            continue
+        earlier = next((other for other in begun if _same_chat(other, chat)), None)
+        begun.append(chat)
+        # One question put to several models is a comparison of models; a chat with answers in it goes on.
+        continues = any(message.get("role") == "assistant" for message in chat.messages)
+        if earlier is not None and continues and pair.request not in resets:
+            out.append(
+                f"the model changes inside a chat at request {pair.request} ({earlier.model} to {chat.model}): nothing "
+                "of the prefix is reused there, and the requests of each model were judged apart"
+            )
+    return out
+
+
+def _same_chat(one: Chat, other: Chat) -> bool:
+    if one.key != other.key or one.model == other.model or not one.model or not other.model:
+        return False
+    first, second = (
+        next((m for m in chat.messages if m.get("role") not in ("system", "developer")), None) for chat in (one, other)
+    )
+    return first is not None and second is not None and equal(first, second)
