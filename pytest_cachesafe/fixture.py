@@ -35,6 +35,7 @@ class Cachesafe:
         self._nodeid: str = request.node.nodeid
         self._templates = templates
         self._names: set[str] = set()
+        self._recordings: list[Recording] = []
 
     @property
     def _node(self) -> NodeState:
@@ -76,7 +77,16 @@ class Cachesafe:
         """
         from pytest_cachesafe.recording import Recording
 
-        yield Recording(template=template, key=key)
+        made = Recording(template=template, key=key)
+        self._recordings.append(made)
+        yield made
+
+    def close(self) -> None:
+        """The test is over: what it recorded and never looked at is said in the summary, unless it failed before."""
+        left = [len(made) for made in self._recordings if len(made) and not made.used]
+        if left and not self._node.failed:
+            requests = f"{sum(left)} request{'s' if sum(left) > 1 else ''}"
+            self._node.note(f"{requests} recorded and never judged: call rec.assert_stable()")
 
     def snapshot(self, prompt: Prompt | str, name: str = "prefix") -> None:
         """Assert that a prompt is what it was when the test first ran here: "our system and tools prefix is the same".

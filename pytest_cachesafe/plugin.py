@@ -135,11 +135,13 @@ def pytest_runtest_makereport(
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Our failures: no frames of ours, the text at the verbosity asked for, a first line that stands alone."""
     excinfo = call.excinfo
+    state = node.current_node()
+    if excinfo is not None and state is not None:
+        state.failed = True
     kind = None if excinfo is None else _kind(excinfo.value)
     if excinfo is not None and kind == "failure":
         _forget_our_frames(excinfo.tb)
         found = getattr(excinfo.value, "report", None)
-        state = node.current_node()
         if found is not None and state is not None:
             redact = state.settings["redact"].value
             excinfo.value.args = (found.text(item.config.get_verbosity(), redact), *excinfo.value.args[1:])
@@ -213,11 +215,13 @@ def _cachesafe_templates() -> dict[str, Any]:
 
 
 @pytest.fixture
-def cachesafe(request: pytest.FixtureRequest, _cachesafe_templates: dict[str, Any]) -> Cachesafe:
+def cachesafe(request: pytest.FixtureRequest, _cachesafe_templates: dict[str, Any]) -> Generator[Cachesafe, None, None]:
     """Templates, recordings and snapshots for prompt-cache tests, with the options in force."""
     from pytest_cachesafe.fixture import Cachesafe
 
-    return Cachesafe(request, _cachesafe_templates)
+    made = Cachesafe(request, _cachesafe_templates)
+    yield made
+    made.close()
 
 
 @pytest.fixture

@@ -323,6 +323,8 @@ class Recording:
     def __init__(self, *, key: str | None = None) -> None:
         self.requests: list[Chat] = []
         self.key = key
+        # Whether a check has judged it, or somebody gone through it: what is recorded and left is a mistake.
+        self.used = False
 
     def add(self, chat: Chat) -> None:
         """Append one request as sent."""
@@ -346,4 +348,5 @@ class Recording:
         return len(self.requests)
 
     def __iter__(self) -> Iterator[Chat]:
+        self.used = True
         return iter(self.requests)

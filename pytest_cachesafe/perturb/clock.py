@@ -10,7 +10,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from pytest_cachesafe.prompt import UsageError
 
@@ -91,7 +91,9 @@ class Moments:
         return frozen_by() is None and find_spec("time_machine") is not None
 
     def at(self, index: int) -> AbstractContextManager[None]:
-        """Stop the clock at the moment of request `index`."""
+        """Stop the clock at the moment of request `index`; a builder that has stopped it meanwhile keeps it."""
+        if frozen_by() is not None:
+            return nullcontext()
         return _stopped(self.known.setdefault(index, time.time()), "clock")
 
 

@@ -67,6 +67,8 @@ class NodeState:
         self.nodeid: str = item.nodeid
         self.assert_calls = 0
         self.records = 0
+        # Set-up or the test itself failed in this attempt.
+        self.failed = False
         self._notes: set[str] = set()
         # Children's prompts by setting; kept here so that every assertion in the test shares one child per setting.
         self.reruns_done: dict[str, Any] = {}
@@ -75,6 +77,7 @@ class NodeState:
         """Forget everything: a plugin that repeats failing tests starts the same item again."""
         self.assert_calls = 0
         self.records = 0
+        self.failed = False
         self._notes.clear()
         self.reruns_done.clear()
         properties = self._item.user_properties

@@ -19,7 +19,7 @@ from pytest_cachesafe.prefix.result import StabilityReport
 from pytest_cachesafe.prefix.toggles import Toggle, ToggleResult
 from pytest_cachesafe.prefix.vary import across, observe
 from pytest_cachesafe.prefix.wording import step_sentence
-from pytest_cachesafe.prompt import Chat, FrontEnd, Prompt, UsageError
+from pytest_cachesafe.prompt import Chat, FrontEnd, Prompt, Recording, UsageError
 from pytest_cachesafe.report.stability import render
 from pytest_cachesafe.report.visible import visible
 from pytest_cachesafe.stability.frozen import frozen_at_import
@@ -45,6 +45,8 @@ class Check:
         asked = [*self.options.under, *(node.reruns if node is not None else ())]
         self.settings = parse_under(asked) if asked else []
         self.chat = chat
+        if isinstance(chat, Recording):
+            chat.used = True
         self.build = chat if is_builder(chat) else None
         if self.build is None and self.options.turns is not None:
             raise UsageError(f"turns={self.options.turns} is for builders; given requests are as many as they are")

@@ -55,7 +55,8 @@ class Worlds:
     def _plan(self, options: Options, settings: Sequence[Setting]) -> None:
         from pytest_cachesafe.perturb.clock import Moments
 
-        self.moments = Moments() if Moments.possible() else None
+        several = options.toggles or any(not setting.reruns for setting in settings)
+        self.moments = Moments() if several and Moments.possible() else None
         if self.base.around is None:
             self.base.around = self._held
         first = options.first_settings

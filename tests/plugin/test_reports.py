@@ -162,3 +162,29 @@ def test_unittest_classes_work(project: Any) -> None:
     result = project.run("--junitxml=out.xml")
     result.assert_outcomes(passed=1, failed=1)
     assert _properties(project.path / "out.xml")["test_bad"]["cachesafe_verdict"] == "history"
+
+
+RECORDS = (
+    "def test_it(cachesafe):\n    with cachesafe.record() as rec:\n"
+    "        rec.request([{'role': 'user', 'content': 'a'}])\n"
+    "        rec.request([{'role': 'user', 'content': 'a'}, {'role': 'user', 'content': 'b'}])\n"
+)
+
+
+def test_a_recording_that_nobody_judges_is_told(project: Any) -> None:
+    project.test(RECORDS)
+    result = project.run()
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(["test_it.py::test_it: 2 requests recorded and never judged: call rec.assert_stable()"])
+
+
+def test_a_recording_that_is_used_or_empty_or_of_a_failing_test_is_not(project: Any) -> None:
+    for use in (
+        "rec.assert_stable()",
+        "assert_prefix_stable(rec)",
+        "[chat.messages for chat in rec]",
+        "rec.requests.clear()",
+        "raise ValueError('before the assertion')",
+    ):
+        project.test(RECORDS + f"    {use}\n")
+        assert "never judged" not in project.run().stdout.str(), use

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from datetime import datetime, timedelta, timezone
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -122,6 +123,19 @@ def test_a_session_that_keeps_its_first_reading_is_not() -> None:
         return built(f"Started {kept[0]}.")(turn)  # type: ignore[no-any-return]
 
     assert said(build) == []
+
+
+def test_a_module_that_the_builder_imports_is_imported_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "imported_while_building.py").write_text("from datetime import datetime\nNOW = str(datetime.now())\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "imported_while_building", raising=False)
+
+    def build(turn: Turn) -> dict[str, Any]:
+        import imported_while_building  # type: ignore[import-not-found]
+
+        return built(f"Started {imported_while_building.NOW}.")(turn)  # type: ignore[no-any-return]
+
+    assert len(said(build)) == 1
 
 
 def test_a_stamp_in_the_newest_message_explains_no_other_time() -> None:

@@ -78,6 +78,22 @@ def test_who_holds_the_clock_already_keeps_it() -> None:
     assert set(seen) == {1_700_000_000}
 
 
+def test_a_builder_that_stops_the_clock_itself_keeps_it() -> None:
+    time_machine = pytest.importorskip("time_machine")
+    travellers: list[Any] = []
+
+    def build(turn: Turn) -> dict[str, Any]:
+        if not travellers:
+            travellers.append(time_machine.travel(1_700_000_000, tick=False))
+            travellers[0].start()
+        return body(turn)
+
+    try:
+        assert check_prefix_stable(build, under=["host"]).verdict == "stable"
+    finally:
+        travellers[0].stop()
+
+
 def test_without_the_extra_a_clock_is_still_no_other_worlds_doing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Moments, "possible", staticmethod(lambda: False))
     ticks = itertools.count(8)
