@@ -15,6 +15,8 @@ from pytest_cachesafe.prompt import UsageError
 
 __all__ = ["Accept", "Acceptances", "project_acceptances"]
 
+# Keys of [tool.cachesafe]; options of the plugin have their place among pytest's own.
+_KEYS = ("accept",)
 _PARTS = ("template", "tools", "system", "message", "generation_prompt")
 
 
@@ -214,9 +216,15 @@ def _read(path: Path, mtime: int, size: int) -> tuple[Accept, ...]:
     else:
         import tomli as tomllib
     try:
-        tables = tomllib.loads(data.decode("utf-8")).get("tool", {}).get("cachesafe", {}).get("accept", [])
+        section = tomllib.loads(data.decode("utf-8")).get("tool", {}).get("cachesafe", {})
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise UsageError(f"{path}: not valid TOML: {error}") from None
+    for key in section:
+        if key not in _KEYS:
+            near = difflib.get_close_matches(str(key), _KEYS, 1)
+            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(_KEYS)}"
+            raise UsageError(f"{path}: [tool.cachesafe] has no key {key!r}; {hint}")
+    tables = section.get("accept", [])
     if not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
         raise UsageError(f"{path}: [[tool.cachesafe.accept]] must be an array of tables")
     return tuple(Accept.from_mapping(t, f"{path}: [[tool.cachesafe.accept]] {i + 1}") for i, t in enumerate(tables))

@@ -211,8 +211,8 @@ def _application(case: _Place, where: Blame) -> Blame | None:
     if wire and part in ("tools", "template"):
         if va.model != vb.model:
             return replace(where, cause="model_changed", origin="application", part="template")
-        if part == "template" and not equal(dict(va.settings), dict(vb.settings)):
-            named = _setting(va, vb, where)
+        if "template" in case.parts and not equal(dict(va.settings), dict(vb.settings)):
+            named = _setting(va, vb, replace(where, part="template"))
             return replace(named, path=(named.path or "").removeprefix("template_kwargs."))
     # Templates print other words around tools, and in front of them, than without.
     near_tools = part in ("tools", "template", "system") or "tools" in case.parts
@@ -225,7 +225,10 @@ def _application(case: _Place, where: Blame) -> Blame | None:
             return None
         return _local(case, where, *system_cause(va.system, vb.system), "application")
     if va.has_system != vb.has_system:
-        return replace(where, cause="system_changed", origin="application", part="system")
+        without = va if not va.has_system else vb
+        elsewhere = any(isinstance(m, Mapping) and is_system(m) for m in without.messages)
+        cause = "system_moved" if elsewhere else "system_changed"
+        return replace(where, cause=cause, origin="application", part="system")
     i, j = case.index_a, case.index_b
     # A message that only the longer request has is growth; what stood in its place is the template's own.
     if i >= len(va.messages) or j >= len(vb.messages) or equal(va.messages[i], vb.messages[j]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -99,20 +100,25 @@ class Comparison:
 
 def data_end(prompt: Prompt) -> int:
     """Character index behind the last text that comes from the request (what follows is the template's own tail)."""
-    segments = prompt.segments
+    ends = [s.end for s in prompt.segments if s.writer == "data" and s.end > s.start and not _is_label(s.path)]
     chat = prompt.chat
     if chat is not None and chat.messages and not prompt.is_wire:
-        traced = (s for s in segments if s.writer == "data" and not _is_label(s.path))
-        found = max((s.message_index for s in traced if s.message_index is not None), default=-1)
-        if found < len(chat.messages) - 1:
-            # The last message prints nothing of its own that can be traced: all but the generation prompt is its.
-            last = segments[-1] if segments else None
-            return last.start if last is not None and last.part == "generation_prompt" else len(prompt.text)
-    for segment in reversed(segments):
-        if segment.writer == "data" and segment.end > segment.start and not _is_label(segment.path):
-            return segment.end
+        # A text whose origin was lost on the way is found by what it says.
+        ends.append(_printed_end(prompt, chat.messages[-1]))
     # A prompt in which nothing of the request is found says nothing about where its messages end.
-    return len(prompt.text)
+    return max(ends, default=0) or len(prompt.text)
+
+
+def _printed_end(prompt: Prompt, message: Mapping[str, Any]) -> int:
+    """Character index behind the last place where some text of a message stands in the prompt, 0 if nowhere."""
+    end = 0
+    content = message.get("content")
+    for block in content if isinstance(content, list) else [content]:
+        text = block.get("text") if isinstance(block, Mapping) else block
+        if isinstance(text, str) and text.strip():
+            at = prompt.text.rfind(text.strip())
+            end = max(end, at + len(text.strip()) if at >= 0 else 0)
+    return end
 
 
 def _is_label(path: str | None) -> bool:

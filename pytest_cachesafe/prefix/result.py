@@ -224,3 +224,8 @@ class PrefixFailure(AssertionError):
     def __init__(self, report: StabilityReport, verbosity: int = 0, redact: str = "none") -> None:
         super().__init__(report.text(verbosity, redact))
         self.report = report
+        self._shown = (verbosity, redact)
+
+    def __reduce__(self) -> tuple[type[PrefixFailure], tuple[StabilityReport, int, str]]:
+        """Pools hand failures over between processes."""
+        return type(self), (self.report, *self._shown)

@@ -15,7 +15,7 @@ from typing import Any
 
 from pytest_cachesafe.findings import fingerprint
 from pytest_cachesafe.prefix.accept import Accept
-from pytest_cachesafe.prompt import Chat
+from pytest_cachesafe.prompt import Chat, UsageError
 from pytest_cachesafe.report.jsonout import write_atomic
 
 __all__ = ["reproduce_line", "request_json"]
@@ -80,8 +80,12 @@ def reproduce_line(
             text = json.dumps(requests[0] if against is not None else {"requests": requests}, ensure_ascii=False)
         except (TypeError, ValueError):
             return None
-        file = Path(cache.mkdir("cachesafe")) / f"{fingerprint(node.nodeid, label)}.json"
-        write_atomic(file, text + "\n")
+        try:
+            file = Path(cache.mkdir("cachesafe")) / f"{fingerprint(node.nodeid, label)}.json"
+            write_atomic(file, text + "\n")
+        except (OSError, UsageError):
+            # A read-only project or a full disk must not take the verdict's place.
+            return None
         names.append(_short(file))
     if against is not None:
         return shlex.join(["cachesafe", "compare", *names, *front_end])

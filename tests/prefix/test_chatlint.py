@@ -67,7 +67,7 @@ EXPLAINED: dict[tuple[str, str], str] = {
     ("system", "bezzam-VibeVoice-7B-hf.jinja"): NO_STRINGS,
     ("tools", "alpindale-Llama-Guard-3-1B.jinja"): NO_STRINGS,
     ("tools", "bezzam-VibeVoice-7B-hf.jinja"): NO_STRINGS,
-    ("tools", "MiniMaxAI-MiniMax-Text-01-hf.jinja"): "prints the tools behind the last message: text is lost, not only markers",
+    ("tools", "MiniMaxAI-MiniMax-Text-01-hf.jinja"): "prints the tools behind the last message: more than markers is lost",
     ("tool_call", "CohereForAI-c4ai-command-r7b-12-2024-tool_use.jinja"): LAST_TEXT_STANDS_TWICE,
     ("tool_call", "Motif-Technologies-Motif-3-Beta.jinja"): LAST_TEXT_STANDS_TWICE,
     ("reasoning_tool_call", "CohereForAI-c4ai-command-r7b-12-2024-tool_use.jinja"): LAST_TEXT_STANDS_TWICE,

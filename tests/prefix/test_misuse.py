@@ -123,3 +123,17 @@ def test_a_keyword_the_template_never_reads(tmp_path: Any) -> None:
         assert_prefix_stable(CHAT, template=file, template_kwargs={"breif": True})
     with pytest.warns(UserWarning, match="never reads 'enable_thinking'"):
         assert_prefix_stable(CHAT, template=file, toggles=[Toggle("enable_thinking", [True, False])])
+
+
+def test_a_misspelt_key_of_the_project(pytester: pytest.Pytester) -> None:
+    pytester.makepyprojecttoml('[[tool.cachesafe.acept]]\ncause = "date"\n')
+    pytester.makepyfile(
+        """
+        from pytest_cachesafe import assert_prefix_stable
+
+        def test_it():
+            assert_prefix_stable([[{"role": "user", "content": "a"}], [{"role": "user", "content": "a"}]])
+        """
+    )
+    result = pytester.runpytest("-p", "pytest_cachesafe.plugin")
+    result.stdout.fnmatch_lines(["*has no key 'acept'; did you mean 'accept'?*"])

@@ -7,7 +7,16 @@ from typing import Any
 
 import pytest
 
-from pytest_cachesafe import Accept, ChatTemplate, Prompt, UsageError, check_prefix_stable, compare
+from pytest_cachesafe import (
+    Accept,
+    ChatTemplate,
+    PrefixFailure,
+    Prompt,
+    UsageError,
+    assert_prefix_stable,
+    check_prefix_stable,
+    compare,
+)
 
 SYSTEM = {"role": "system", "content": "You are the help desk of Example Ltd."}
 ASK = {"role": "user", "content": "What is the question?"}
@@ -228,3 +237,31 @@ def test_a_message_of_reasoning_alone_is_not_missed() -> None:
     )
     chat = [user("find it"), user("<think>hm hm hm hm</think>", "assistant"), user("and?")]
     assert not check_prefix_stable(chat, template=template).missing
+
+
+def test_thinking_left_out_in_front_of_tools() -> None:
+    common = {
+        "model": "claude-sonnet-4-5",
+        "max_tokens": 9,
+        "tools": [{"name": "f", "input_schema": {"type": "object"}}],
+    }
+    grown = [user("a"), user("b", "assistant"), user("c")]
+    report = check_prefix_stable([{**common, **THINKING, "messages": grown[:1]}, {**common, "messages": grown}])
+    assert found(report) == ("setting_changed", "application", "template")
+    assert report.as_dict()["location"]["path"].startswith("thinking")
+
+
+def test_the_system_message_moves_on_the_wire() -> None:
+    report = check_prefix_stable([[SYSTEM, ASK], [ASK, ANSWER, SYSTEM, MORE]])
+    assert found(report) == ("system_moved", "application", "system")
+    assert "front of the list" in report.text()
+
+
+def test_failures_go_between_processes() -> None:
+    import pickle
+
+    with pytest.raises(PrefixFailure) as caught:
+        assert_prefix_stable([[SYSTEM, ASK], [{**SYSTEM, "content": "You are someone else."}, ASK, ANSWER, MORE]])
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert str(again) == str(caught.value)
+    assert again.report.verdict == "history"
