@@ -9,7 +9,7 @@ from pytest_cachesafe.prefix.causes import ADVICE, CAUSES
 from pytest_cachesafe.prefix.compare import Comparison, Divergence
 from pytest_cachesafe.prefix.rendered import Missing
 from pytest_cachesafe.prefix.wording import missing_sentence, place
-from pytest_cachesafe.report.excerpt import excerpt
+from pytest_cachesafe.report.excerpt import WIRE_LEGEND, WIRE_SIGNS, excerpt
 from pytest_cachesafe.report.visible import Redact, visible
 from pytest_cachesafe.report.visible import redact as hidden
 
@@ -26,6 +26,7 @@ def comparison_text(
     first, second = result.tokens
     share = f"{'' if result.exact else 'about '}{result.shared_tokens:,} of {first:,} and {second:,} tokens"
     found = result.divergence
+    legend: list[str] = []
     if found is None:
         lines = [f"B begins with all of A: {share}" if result.extends else f"B ends inside A ({result.scope}): {share}"]
     else:
@@ -37,6 +38,8 @@ def comparison_text(
         if found.index_a is not None and found.index_b is not None and (texts[0] or texts[1]):
             sides = excerpt(*texts, found.index_a, at_b=found.index_b, labels=("A", "B"), redact_mode=redact)
             lines += ["    " + line for line in sides]
+            if any(sign in line for line in sides for sign in WIRE_SIGNS):
+                legend = [f"  {WIRE_LEGEND}"]
         lines.append(f"  fix:    {ADVICE[found.cause]}")
     if missing:
         shown = [
@@ -44,7 +47,7 @@ def comparison_text(
         ]
         lines[0] += f"; {visible(missing_sentence(shown))}"
     lines.append(f"  front end: {visible(result.front_end)}")
-    lines += [f"  note: {visible(note)}" for note in result.notes]
+    lines += [*legend, *(f"  note: {visible(note)}" for note in result.notes)]
     return "\n".join(lines) + "\n"
 
 

@@ -6,11 +6,13 @@ import unicodedata
 
 from pytest_cachesafe.report.visible import ELLIPSIS, Redact, clip, display_width, escape, redact, visible
 
-__all__ = ["excerpt"]
+__all__ = ["WIRE_LEGEND", "WIRE_SIGNS", "excerpt"]
 
 _END = "(ends here)"
 # How the canonical text of a request ends an entry: nothing of it is text that was sent.
 _WIRE_END = "\u241f\n"
+WIRE_SIGNS = ("\u241e", "\u241f")
+WIRE_LEGEND = "in wire excerpts \u241e begins a block or field and names it, \u241f ends it"
 
 
 def excerpt(
@@ -72,8 +74,9 @@ def _different(a: str, b: str) -> tuple[str, str]:
     for text in (a, b):
         if not text:
             tails.append(_END)
-        elif text == _WIRE_END:
-            tails.append(f"{visible(text)} (the text ends here)")
+        elif text.startswith(_WIRE_END):
+            rest = visible(text[len(_WIRE_END) :])
+            tails.append(f"{visible(_WIRE_END)} (the text ends here){' ' if rest else ''}{rest}")
         elif alike or unicodedata.combining(text[0]):
             tails.append("".join(c if c.isascii() else escape(c) for c in visible(text)))
         else:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, cast
 from pytest_cachesafe.prefix.causes import advice
 from pytest_cachesafe.prefix.result import kind_of
 from pytest_cachesafe.prefix.wording import missing_sentence, number, place, step_sentence
-from pytest_cachesafe.report.excerpt import excerpt
+from pytest_cachesafe.report.excerpt import WIRE_LEGEND, WIRE_SIGNS, excerpt
 from pytest_cachesafe.report.visible import Redact, redact, visible
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["render"]
 
 _WIDTH = 120
-_LEGEND_SIGNS = ("␞", "␟")
 _INNER_KEYS = re.compile(r"(\.(?:arguments|input|args|response|functionResponse|metadata))[.\[][^\s,;)]+")
 # Which readings of the world can make a value of this kind.
 _READ_KINDS: dict[str, tuple[str, ...]] = {
@@ -72,8 +71,8 @@ def _lines(report: StabilityReport, verbosity: int, mode: Redact) -> Iterator[st
     if report.missing and not any(missing_sentence(report.missing) in f for f in failures):
         yield f"  {_safe(missing_sentence(report.missing), report, mode)}"
     yield from _statements(report, mode)
-    if any(s in d.lead + d.before + d.after for d in _divergences(report, shown) for s in _LEGEND_SIGNS):
-        yield "  in wire excerpts ␞ begins a block or field and names it, ␟ ends it"
+    if any(s in d.lead + d.before + d.after for d in _divergences(report, shown) for s in WIRE_SIGNS):
+        yield f"  {WIRE_LEGEND}"
     if report.reproduce:
         yield f"reproduce: {visible(report.reproduce)}"
 

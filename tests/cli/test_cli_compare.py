@@ -185,3 +185,18 @@ def test_the_default_system_text_of_smollm2(compare: Any, smollm2_tokenizer_dir:
     assert (data["shared_tokens"], data["tokens"], data["estimated"]) == (3, [33, 21], False)
     assert data["divergence"]["cause"] == "default_system_text"
     assert data["divergence"]["origin"] == "template"
+
+
+def test_signs_of_the_wire_are_explained(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    paths = [tmp_path / name for name in ("a.json", "b.json")]
+    user = {"role": "user", "content": "Hello?"}
+    for path, system in zip(paths, ("Be kind.", "Be kind.\n- Be brief."), strict=True):
+        path.write_text(json.dumps({"model": "claude-x", "system": system, "messages": [user]}))
+    main(["compare", *map(str, paths)])
+    words = capsys.readouterr().out
+    assert "(the text ends here)" in words
+    assert "␟ ends it" in words
+    for path, system in zip(paths, ("Be kind.", "Be nice."), strict=True):
+        path.write_text(json.dumps({"model": "claude-x", "system": system, "messages": [user]}))
+    main(["compare", *map(str, paths), "--redact", "text"])
+    assert "ends it" not in capsys.readouterr().out

@@ -71,4 +71,6 @@ def test_the_end_of_a_text_on_the_wire_is_told_in_words() -> None:
     before, after, _ = excerpt("Be kind.␟\n", "Be kind.\n- slow", 8)
     assert before.endswith("␟⏎ (the text ends here)")
     assert after.endswith("⏎- slow")
-    assert "ends here" not in "".join(excerpt("Be kind.␟\n␞user text\n", "Be kind.\n", 8))
+    before, after, _ = excerpt("Be kind.␟\n␞user text\n", "Be kind.\n", 8)
+    assert before.endswith("␟⏎ (the text ends here) ␞user text⏎")
+    assert "ends here" not in after
