@@ -182,7 +182,8 @@ def _reads(report: StabilityReport, step: Step) -> list[str]:
     kinds = _READ_KINDS.get(divergence.cause if divergence else "", ())
     if step.under is not None:
         kinds = (*kinds, step.under.split(":")[0])
-    return [f"{_short(r.filename)}:{r.row} in {r.function}: {r.call}" for r in report.reads if r.kind in kinds][:5]
+    lines = [f"{_short(r.filename)}:{r.row} in {r.function}: {r.call}" for r in report.reads if r.kind in kinds]
+    return list(dict.fromkeys(lines))[:5]
 
 
 def _short(filename: str) -> str:

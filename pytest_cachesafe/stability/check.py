@@ -26,6 +26,7 @@ from pytest_cachesafe.stability.frozen import frozen_at_import
 from pytest_cachesafe.stability.options import Options, running_node
 from pytest_cachesafe.stability.reproduce import reproduce_line
 from pytest_cachesafe.stability.switches import model_switches
+from pytest_cachesafe.stability.unmoved import unmoved_clock
 from pytest_cachesafe.stability.variants import changed, freeze, frozen_like, reordered
 from pytest_cachesafe.stability.worlds import Worlds
 
@@ -95,6 +96,10 @@ class Check:
         report.perturbed = self._perturbed(base, front_end, acceptances, outcome)
         if self.made.clock:
             report.warnings += frozen_at_import(self.made, base, self.seen[self.made.clock[0][0].name], front_end)
+        elif self.build is not None and outcome.steps and report.prefix_verdict == "stable":
+            warnings, notes = unmoved_clock(self.made, base, front_end)
+            report.warnings += warnings
+            report.notes += notes
         report.notes += model_switches(base, outcome.resets)
         report.notes += [words for words in (getattr(s, "limits", None) for s in self.settings) if words]
         self._finish(report, front_end, outcome)

@@ -37,7 +37,8 @@ class Worlds:
         self.made_at = time.time()
         # The clock of all worlds but those that move it; None where it cannot be held.
         self.moments: Moments | None = None
-        if settings:
+        # Also where nothing was asked for: a clock that nobody moves is worth a word.
+        if settings or not alone:
             self.base.around = partial(self._watched, self._held, self.reads)
         if not alone and (settings or options.toggles):
             self._plan(options, settings)
@@ -57,8 +58,6 @@ class Worlds:
 
         several = options.toggles or any(not setting.reruns for setting in settings)
         self.moments = Moments() if several and Moments.possible() else None
-        if self.base.around is None:
-            self.base.around = self._held
         first = options.first_settings
         for toggle in options.toggles:
             if toggle.kind == "setting":

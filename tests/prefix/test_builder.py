@@ -193,3 +193,22 @@ def test_one_turn_compares_nothing() -> None:
         check_prefix_stable(request, turns=1)
     # Something is compared when a toggle is tried.
     assert check_prefix_stable(request, turns=1, toggles=[Toggle("brief", [0, 1])])
+
+
+def test_a_clock_that_nobody_moves_is_a_warning() -> None:
+    def build(turn: Turn) -> dict[str, Any]:
+        return request(turn, f"You keep the shop. It is {datetime.now():%H:%M}.")
+
+    with pytest.warns(UserWarning, match=r'clock was read at .*test_builder.py.*add under=\["clock"\]'):
+        assert_prefix_stable(build)
+    assert check_prefix_stable(build).exit_status() == 1
+    assert not check_prefix_stable(request).warnings
+
+
+def test_a_date_that_nobody_moves_is_a_note() -> None:
+    def build(turn: Turn) -> dict[str, Any]:
+        return request(turn, f"You keep the shop. Today is {datetime.now():%Y-%m-%d}.")
+
+    report = check_prefix_stable(build)
+    assert not report.warnings
+    assert any("clock:day" in note for note in report.notes)

@@ -50,7 +50,7 @@ def naive_verdict(source: str, messages: list[dict[str, Any]], tools: Any, token
         for earlier, later, without, request in zip(texts, texts[1:], bare, growing(messages), strict=False):
             if later.startswith(earlier):
                 continue
-            at = len(os.path.commonprefix([earlier, later]))
+            at = len(os.path.commonprefix([earlier, later]))  # noqa: RUF071 - character by character is meant
             last = request[-1]["content"]
             found = earlier.rfind(last)
             ends = [found + len(last)] if found >= 0 else []
