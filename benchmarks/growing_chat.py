@@ -92,9 +92,8 @@ def memory(source: Any, tokenizer: Any, messages: list[dict[str, Any]]) -> None:
         check_prefix_stable(part, template=fresh)
         peaks.append(tracemalloc.get_traced_memory()[1])
         tracemalloc.stop()
-    print(
-        f"  peak memory, half and whole chat   {peaks[0] / 1e6:.1f} MB, {peaks[1] / 1e6:.1f} MB  (x{peaks[1] / peaks[0]:.2f})"
-    )
+    half, whole = (peak / 1e6 for peak in peaks)
+    print(f"  peak memory, half and whole chat   {half:.1f} MB, {whole:.1f} MB  (x{whole / half:.2f})")
 
 
 def main(models: list[str]) -> None:
