@@ -74,7 +74,9 @@ def check_plan(plan: Plan, front_end: FrontEnd, acceptances: Acceptances, resets
         if step.reset is not None:
             out.resets.append(pair)
         else:
-            step.generated_reused = generated_reused(earlier, prompt, answer_of(earlier.chat, prompt.chat))
+            step.generated_reused = generated_reused(
+                earlier, prompt, answer_of(earlier.chat, prompt.chat), step.shared_tokens == step.tokens
+            )
         out.steps.append(step)
     known = [s.generated_reused for s in out.steps if s.generated_reused is not None]
     out.generated = all(known) if known else None

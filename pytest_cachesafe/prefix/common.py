@@ -13,6 +13,8 @@ _CHUNK = 1 << 14
 
 def common_prefix(a: Sequence[Any] | str, b: Sequence[Any] | str, start_a: int = 0, start_b: int = 0) -> int:
     """Number of equal items of `a` from `start_a` and `b` from `start_b` on."""
+    if isinstance(a, str) and isinstance(b, str) and not start_a and not start_b and b.startswith(a):
+        return len(a)
     if not isinstance(a, str) and type(a) is not type(b):
         # Slices of a list and of a tuple are never equal.
         a, b = list(a), list(b)

@@ -141,25 +141,28 @@ def _divergences(
     return left
 
 
-def generated_reused(a: Prompt, b: Prompt, answer: Generated | None) -> bool | None:
+def generated_reused(a: Prompt, b: Prompt, answer: Generated | None, continued: bool) -> bool | None:
     """Whether request `b` begins with all of `a` plus what the model generated; None where that is not known.
 
-    Sampled ids are compared as they are. A text alone is taken to have been sampled in its canonical ids.
+    `continued`: whether `b` begins with all of `a`; if not, it does not begin with more. Sampled ids are compared as
+    they are. A text alone is taken to have been sampled in its canonical ids.
     """
     if answer is None or a.is_wire:
         # What a provider puts between a request and its answer is not known.
         return None
     ids_a, ids_b = a.token_ids, b.token_ids
+    if not continued:
+        return False
     if ids_a is None or ids_b is None:
         return None if answer.text is None else b.text.startswith(a.text + answer.text)
     if answer.token_ids is not None:
         whole: Sequence[int] = [*ids_a, *answer.token_ids]
     elif answer.text is not None and a._encode is not None:
         whole = a._encode(a.text + answer.text)
-        if common_prefix(whole, ids_a) < len(ids_a):
-            return False
     else:
         return None
+    # The answer's first token may merge with the prompt's last: then the prompt's own ids are not in `whole`, and since
+    # they are in `ids_b` (the request is continued), the two differ.
     return common_prefix(whole, ids_b) == len(whole)
 
 
