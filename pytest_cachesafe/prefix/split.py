@@ -53,7 +53,8 @@ def split(a: Prompt, b: Prompt) -> Split:
         place = max(chars - 1, 0)
         return Split(tokens, chars, counts, extends, True, tokens, place, exact=True, merged=True, char_index_b=place)
     places = (chars, chars)
-    if a._encode is not None and tokens > len(a._encode(a.text[:chars])):
+    composed = all(unicodedata.is_normalized("NFC", text) for text in (a.text, b.text))
+    if not composed and a._encode is not None and tokens > len(a._encode(a.text[:chars])):
         places = _real_difference(a.text, b.text, chars)
     return Split(tokens, min(places), counts, extends, True, tokens, places[0], exact=True, char_index_b=places[1])
 
