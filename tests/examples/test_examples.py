@@ -108,7 +108,7 @@ def test_agent_tools(project_copy: Path, run: Run) -> None:
     assert "reasoning of an earlier turn is no longer there in message 2 (assistant), the template's doing" in template
     assert "cause:  reasoning_dropped (template)" in template
     assert "a message that had been sent was changed in message 3 (tool) at messages[3].content" in edit
-    assert "accepted: cause=reasoning_dropped" in edit
+    assert "accepted 2 times, at most 981 tokens: cause=reasoning_dropped" in edit
 
 
 @pytest.mark.usefixtures("smollm2_tokenizer_dir")
