@@ -40,7 +40,7 @@ class Project:
             if needed and find_spec(module) is None:
                 return f'pip install "pytest-cachesafe[{extra}]"'
         if self.model is not None and not _found(self.model):
-            return f"make models (no tokenizer {self.model} here)"
+            return f"cachesafe models --fetch {self.model}"
         return None
 
 
