@@ -61,7 +61,8 @@ def test_commands_print_what_is_shown(number: int, project_copy: Path, run: Run)
     folder, status, count = project_copy, 0, 0
     for command, shown in steps(blocks("console")[number]):
         if command.startswith("cd "):
-            folder = project_copy / command.removeprefix("cd ")
+            folder = folder / command.removeprefix("cd ")
+            assert folder.is_dir(), f"block {number}: {command}"
             continue
         if command == "echo $?":
             assert shown == [str(status)], f"status of the command before in block {number}"
@@ -88,6 +89,24 @@ def test_python_runs(tmp_path: Path, run: Run) -> None:
     assert done.returncode == 0, done.stdout
     tests = sum(source.count("def test_") for source in sources)
     assert f" {tests} passed in " in done.stdout
+
+
+def test_first_test_catches_a_clock(tmp_path: Path, run: Run) -> None:
+    clock = '"system": f"It is {datetime.now():%H:%M}."'
+    source = "from datetime import datetime\n" + blocks("python")[0].replace('"system": SYSTEM', clock)
+    assert clock in source
+    (tmp_path / "test_with_clock.py").write_text(source, encoding="utf-8")
+
+    moved = run(tmp_path, *PYTEST, "-vv")
+    assert moved.returncode == 1, moved.stdout
+    assert "under clock: a time of day changed in the system text at system" in moved.stdout
+
+    # What the README says of the same test without it.
+    (tmp_path / "test_with_clock.py").write_text(source.replace(', under=["clock"]', ""), encoding="utf-8")
+    unmoved = run(tmp_path, *PYTEST, "-vv")
+    assert unmoved.returncode == 0, unmoved.stdout
+    row = 1 + next(number for number, line in enumerate(source.splitlines()) if clock in line)
+    assert re.search(rf"CachesafeWarning: system holds a time .*test_with_clock\.py:{row} ", unmoved.stdout)
 
 
 def test_acceptance_in_the_configuration_is_one(tmp_path: Path) -> None:
