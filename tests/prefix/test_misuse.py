@@ -125,15 +125,10 @@ def test_a_keyword_the_template_never_reads(tmp_path: Any) -> None:
         assert_prefix_stable(CHAT, template=file, toggles=[Toggle("enable_thinking", [True, False])])
 
 
-def test_a_misspelt_key_of_the_project(pytester: pytest.Pytester) -> None:
-    pytester.makepyprojecttoml('[[tool.cachesafe.acept]]\ncause = "date"\n')
-    pytester.makepyfile(
-        """
-        from pytest_cachesafe import assert_prefix_stable
+def test_a_misspelt_key_of_the_project(tmp_path: Any) -> None:
+    (tmp_path / "pyproject.toml").write_text('[[tool.cachesafe.acept]]\ncause = "date"\n', "utf-8")
+    from pytest_cachesafe.prefix.accept import project_acceptances
 
-        def test_it():
-            assert_prefix_stable([[{"role": "user", "content": "a"}], [{"role": "user", "content": "a"}]])
-        """
-    )
-    result = pytester.runpytest("-p", "pytest_cachesafe.plugin")
-    result.stdout.fnmatch_lines(["*has no key 'acept'; did you mean 'accept'?*"])
+    with pytest.raises(UsageError, match=r"pyproject.toml: .*no key 'acept'; did you mean 'accept'") as caught:
+        project_acceptances(tmp_path)
+    assert "\n" not in str(caught.value)
