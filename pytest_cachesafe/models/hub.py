@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from pytest_cachesafe.models.cache_folder import home
 from pytest_cachesafe.models.errors import ModelNotFound, need, one_line
 from pytest_cachesafe.prompt import UsageError
 
@@ -71,13 +72,15 @@ def hub_cache_folder() -> Path:
     if os.environ.get("HF_HOME"):
         return Path(os.environ["HF_HOME"]).expanduser() / "hub"
     base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "huggingface" / "hub"
+    return (Path(base) if base else home() / ".cache") / "huggingface" / "hub"
 
 
 def cached_snapshot(name: str, files: Sequence[str] = ("tokenizer.json", "tokenizer_config.json")) -> Path | None:
     """The snapshot folder of revision "main" that holds one of `files`, from the hub's cache; no network is used."""
     # The folder test comes first: importing huggingface_hub costs 150 ms.
-    if not is_repository_name(name) or not (hub_cache_folder() / f"models--{name.replace('/', '--')}").is_dir():
+    if not is_repository_name(name):
+        return None
+    if not os.path.isdir(hub_cache_folder() / f"models--{name.replace('/', '--')}"):
         return None
     if find_spec("huggingface_hub") is None:
         return None

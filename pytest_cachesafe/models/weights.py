@@ -8,7 +8,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from pytest_cachesafe.models.cache import build_once, cache_root, file_sha256
+from pytest_cachesafe.models.cache import file_sha256, keep
+from pytest_cachesafe.models.cache_folder import must_write, writing
 from pytest_cachesafe.models.errors import ModelNotFound, need_transformers, one_line
 from pytest_cachesafe.models.gguf_tokenizer import CONVERTER_VERSION, convert_tokenizer
 from pytest_cachesafe.models.hub import WEIGHT_PATTERNS
@@ -28,7 +29,8 @@ def find_causal_lm(name_or_path: str | os.PathLike[str], *, allow_download: bool
 
     Raises:
         ModelNotFound: it is nowhere; the line lists the places and how to get it.
-        UsageError: its weights are incomplete or pickled, or an extra is missing.
+        UsageError: its weights are incomplete or pickled, an extra is missing, or a GGUF file has yet to be converted
+            and the cache folder cannot be written.
     """
     source = find_source(
         name_or_path, allow_download=allow_download, files=(_ONE_FILE, _INDEX), patterns=WEIGHT_PATTERNS
@@ -38,8 +40,12 @@ def find_causal_lm(name_or_path: str | os.PathLike[str], *, allow_download: bool
             digest = file_sha256(source.path)
         except OSError as error:
             raise UsageError(f"{source.path} cannot be read: {error.strerror or error}") from error
-        target = cache_root() / "weights" / f"{digest[:32]}-{CONVERTER_VERSION}"
-        return build_once(target, lambda folder: _convert_weights(source.path, folder))
+        with must_write(f"the conversion of {source.path.name} to float32 weights"):
+            return keep(
+                "weights",
+                f"{digest[:32]}-{CONVERTER_VERSION}",
+                lambda folder: _convert_weights(source.path, folder),
+            )
     if source.kind != "folder":
         raise UsageError(
             f"{os.fspath(name_or_path)} is a tokenizer alone; give a folder with safetensors or a .gguf file"
@@ -112,8 +118,10 @@ def _convert_weights(path: Path, folder: Path) -> None:
         plain = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
     plain.load_state_dict(model.state_dict(), assign=True)
     plain.tie_weights()
-    plain.save_pretrained(folder)
     # Not the tokenizer that transformers reads from the file: that one splits digits wrongly for some models.
-    PreTrainedTokenizerFast(
+    ours = PreTrainedTokenizerFast(
         tokenizer_object=tokenizer.backend, chat_template=tokenizer.chat_template, **tokenizer.special_tokens
-    ).save_pretrained(folder)
+    )
+    with writing(folder.parent):
+        plain.save_pretrained(folder)
+        ours.save_pretrained(folder)

