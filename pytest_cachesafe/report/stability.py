@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
@@ -11,7 +10,7 @@ from pytest_cachesafe.prefix.causes import advice
 from pytest_cachesafe.prefix.result import kind_of
 from pytest_cachesafe.prefix.wording import missing_sentence, number, place, step_sentence
 from pytest_cachesafe.report.excerpt import WIRE_LEGEND, WIRE_SIGNS, excerpt
-from pytest_cachesafe.report.visible import Redact, redact, visible
+from pytest_cachesafe.report.visible import Redact, redact, relative, visible
 
 if TYPE_CHECKING:
     from pytest_cachesafe.prefix.compare import Divergence
@@ -182,16 +181,8 @@ def _reads(report: StabilityReport, step: Step) -> list[str]:
     kinds = _READ_KINDS.get(divergence.cause if divergence else "", ())
     if step.under is not None:
         kinds = (*kinds, step.under.split(":")[0])
-    lines = [f"{_short(r.filename)}:{r.row} in {r.function}: {r.call}" for r in report.reads if r.kind in kinds]
+    lines = [f"{relative(r.filename)}:{r.row} in {r.function}: {r.call}" for r in report.reads if r.kind in kinds]
     return list(dict.fromkeys(lines))[:5]
-
-
-def _short(filename: str) -> str:
-    """Relative to here where that is shorter."""
-    try:
-        return min(os.path.relpath(filename), filename, key=len)
-    except ValueError:
-        return filename
 
 
 def _statements(report: StabilityReport, mode: Redact) -> Iterator[str]:
@@ -218,7 +209,8 @@ def _statements(report: StabilityReport, mode: Redact) -> Iterator[str]:
             continue
         yield f"  accepted {used if happens else '(no longer happens)'}: {visible(accept)}"
     if report.resets:
-        yield f"  resets at requests {', '.join(map(str, report.resets))}"
+        at = f"request{'' if len(report.resets) == 1 else 's'} {', '.join(map(str, report.resets))}"
+        yield f"  declared reset at {at}"
     for step in report.steps:
         for divergence in step.notes:
             if divergence is not step.divergence:

@@ -6,12 +6,13 @@ must see what differs although it is invisible (zero width, no-break space, line
 
 from __future__ import annotations
 
+import os
 import re
 import unicodedata
 from hashlib import sha256
 from typing import IO, Literal
 
-__all__ = ["Redact", "clip", "display_width", "printable", "redact", "visible"]
+__all__ = ["Redact", "clip", "display_width", "printable", "redact", "relative", "visible"]
 
 Redact = Literal["none", "text", "hash"]
 
@@ -115,3 +116,11 @@ def _fits(character: str, encoding: str) -> bool:
     except (UnicodeEncodeError, LookupError):
         return character.isascii()
     return True
+
+
+def relative(filename: str) -> str:
+    """Relative to here where that is shorter."""
+    try:
+        return min(os.path.relpath(filename), filename, key=len)
+    except ValueError:
+        return filename

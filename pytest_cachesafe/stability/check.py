@@ -100,7 +100,7 @@ class Check:
             warnings, notes = unmoved_clock(self.made, base, front_end)
             report.warnings += warnings
             report.notes += notes
-        report.notes += model_switches(base, outcome.resets)
+        report.notes += model_switches(base, outcome.resets, rendered=o.template not in (None, "wire"))
         report.notes += [words for words in (getattr(s, "limits", None) for s in self.settings) if words]
         self._finish(report, front_end, outcome)
         return report
@@ -323,6 +323,8 @@ class Check:
         # Behind a divergence that ended the comparison nothing is known.
         for item in [] if report.ended_early else report.acceptances.unused():
             report.notes.append(f"acceptance no longer happens, remove it: {item.describe()}")
+        if outcome.steps and all(s.reset is not None for s in outcome.steps):
+            report.notes.append("every step is a declared reset: no request was found to continue another")
         for words in report.unused_resets:
             report.notes.append(f"declared reset never happened: {words}")
         # They go on to summaries and files of others: prompt text in them must do no harm there.

@@ -11,13 +11,14 @@ from pytest_cachesafe.prompt import Chat
 __all__ = ["model_switches"]
 
 
-def model_switches(base: Plan, resets: Sequence[int]) -> list[str]:
+def model_switches(base: Plan, resets: Sequence[int], *, rendered: bool) -> list[str]:
     """A sentence for each conversation of a recording that continues a chat begun with another model.
 
-    `resets` are requests at which a declared reset happened: those are meant.
+    `resets` are requests at which a declared reset happened: those are meant. `rendered`: through one chat template,
+    which does not show the model's name (the wire front end does).
     """
     if base.kind != "recording":
-        return []
+        return _rendered_alike(base, resets) if rendered else []
     out: list[str] = []
     begun: list[Chat] = []
     for pair in sorted(base.pairs):
@@ -34,6 +35,20 @@ def model_switches(base: Plan, resets: Sequence[int]) -> list[str]:
                 "of the prefix is reused there, and the requests of each model were judged apart"
             )
     return out
+
+
+def _rendered_alike(base: Plan, resets: Sequence[int]) -> list[str]:
+    """Requests to two models that one template renders alike: equal ids, and yet no cache serves both."""
+    for request, against in base.pairs:
+        chat, before = base.items[request], base.items[against] if against is not None else None
+        if not isinstance(chat, Chat) or not isinstance(before, Chat) or request in resets:
+            continue
+        if chat.model and before.model and chat.model != before.model:
+            return [
+                f"request {request} goes to model {chat.model}, request {against} to {before.model}: one template "
+                "renders both, but caches are per model"
+            ]
+    return []
 
 
 def _same_chat(one: Chat, other: Chat) -> bool:

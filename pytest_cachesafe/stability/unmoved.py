@@ -5,6 +5,7 @@ from __future__ import annotations
 from pytest_cachesafe.prefix.check import prompts_of
 from pytest_cachesafe.prefix.inputs import Plan
 from pytest_cachesafe.prompt import FrontEnd, Prompt
+from pytest_cachesafe.report.visible import relative
 from pytest_cachesafe.stability.worlds import Worlds
 from pytest_cachesafe.values import find_values
 
@@ -30,11 +31,12 @@ def unmoved_clock(worlds: Worlds, base: Plan, front_end: FrontEnd) -> tuple[list
             continue
         for value in find_values(prompt.text[segment.start : segment.end], kinds=_TIMES):
             daily = value.granularity in ("day", "month", "year")
-            where = segment.path or f"the {segment.part} text"
+            path = f" at {segment.path}" if segment.path not in (None, segment.part) else ""
             setting = "clock:day" if daily else "clock"
             words = (
-                f"{where} holds a {'date' if daily else 'time'} and the clock was read at {read.filename}:{read.row} "
-                f'({read.call}); requests built in one moment cannot show it: add under=["{setting}"]'
+                f"the {segment.part} text{path} holds a {'date' if daily else 'time'}, and the clock was read at "
+                f"{relative(read.filename)}:{read.row} ({read.call}); requests built in one moment cannot show it: "
+                f'add under=["{setting}"]'
             )
             return ([], [words]) if daily else ([words], [])
     return [], []

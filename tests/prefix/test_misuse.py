@@ -108,6 +108,20 @@ def test_two_chats_in_one_list() -> None:
     assert recording.assert_stable().conversations == 2
 
 
+def test_resets_alone_are_told() -> None:
+    bodies = [{"model": "a", "messages": CHAT[:1]}, {"model": "b", "messages": CHAT}]
+    report = assert_prefix_stable(bodies, resets=["model"])
+    assert any("every step is a declared reset" in note for note in report.notes)
+
+
+def test_two_models_in_one_template(tmp_path: Any) -> None:
+    file = tmp_path / "small.jinja"
+    file.write_text("{% for m in messages %}<{{ m.role }}>{{ m.content }}{% endfor %}", "utf-8")
+    bodies = [{"model": "a", "messages": CHAT[:1]}, {"model": "b", "messages": CHAT}]
+    report = assert_prefix_stable(bodies, template=file)
+    assert any("caches are per model" in note for note in report.notes)
+
+
 def test_compare_needs_two_of_a_kind() -> None:
     ids = Prompt("abc", front_end="given", token_ids=[1, 2])
     with pytest.raises(UsageError, match="token ids"):

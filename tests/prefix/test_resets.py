@@ -47,7 +47,7 @@ def test_declared_it_is_counted(reset: Any) -> None:
     report = assert_prefix_stable(COMPACTED, resets=[reset], max_resets=1)
     assert report.resets == [3]
     assert report.verdict == "stable"
-    assert "resets at requests 3" in report.text()
+    assert "declared reset at request 3" in report.text()
     assert report.as_dict()["steps"][2]["reset"]
     assert report.as_dict()["resets"] == [3]
 
