@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from pytest_cachesafe.findings import Location, Origin, Severity
-from pytest_cachesafe.prefix.blame import Blame, blame
+from pytest_cachesafe.prefix.blame import blame
 from pytest_cachesafe.prefix.split import Split, split
 from pytest_cachesafe.prompt import Prompt, UsageError
 
@@ -44,7 +44,7 @@ class Divergence:
     paths: tuple[str | None, str | None] = (None, None)
 
     def as_dict(self) -> dict[str, Any]:
-        """DESIGN's `divergence` object."""
+        """JSON form: the `divergence` object of `cachesafe compare`."""
         where = self.location
         return {
             "token_index": where.token_index,
@@ -83,7 +83,7 @@ class Comparison:
     notes: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON form as DESIGN spells it."""
+        """JSON form, as `cachesafe compare` prints it."""
         return {
             "schema": 1,
             "shared_tokens": self.shared_tokens,
@@ -223,9 +223,3 @@ def compare_prompts(a: Prompt, b: Prompt, block_size: int = 16) -> Comparison:
     return Comparison(
         at.shared_tokens, at.shared_chars, at.tokens, at.extends, scope, divergence, at.exact, a.front_end, notes
     )
-
-
-def blame_of(a: Prompt, b: Prompt) -> Blame | None:
-    """Place, cause and origin of the first divergence, None if one prompt begins with the other."""
-    at = split(a, b)
-    return blame(a, b, at) if at.diverges else None

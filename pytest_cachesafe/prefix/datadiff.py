@@ -10,11 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_cachesafe.prompt import Chat
+__all__ = ["Difference", "equal", "first_difference", "is_system", "leading_system"]
 
-__all__ = ["Difference", "equal", "equal_messages", "first_difference", "is_system", "leading_system"]
-
-_MISSING = object()
 # Where providers put markers; they are never part of what is hashed.
 _MARKERS = frozenset({"cache_control"})
 
@@ -94,15 +91,5 @@ def leading_system(messages: Sequence[Mapping[str, Any]]) -> int:
     """How many system messages stand before any other message."""
     n = 0
     while n < len(messages) and is_system(messages[n]):
-        n += 1
-    return n
-
-
-def equal_messages(a: Chat, b: Chat) -> int:
-    """Number of leading messages that are the same in both requests."""
-    n = 0
-    for x, y in zip(a.messages, b.messages):  # noqa: B905 - growth makes the lengths differ
-        if x is not y and not equal(x, y):
-            break
         n += 1
     return n

@@ -149,7 +149,7 @@ class StabilityReport:
         return 1 if strict and self.severity is Severity.NOTE else 0
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON form as DESIGN spells it."""
+        """JSON form, as `cachesafe stable` prints it."""
         worst, first = self.worst, self.first
         divergence = worst.divergence if worst is not None else None
         return {

@@ -15,7 +15,6 @@ __all__ = ["Expect", "Observed", "Toggle", "ToggleResult", "permutations", "reor
 Expect = Literal["keeps", "tail", "splits", "report"]
 Observed = Literal["keeps", "tail", "splits", "raises"]
 _EXPECTS = ("keeps", "tail", "splits", "report")
-_ORDERS = ("tools", "schema_keys", "documents", "messages", "items")
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ __all__ = ["CachesafeWarning", "assert_prefix_stable", "assert_prefix_stable_asy
 
 
 class CachesafeWarning(UserWarning):
-    """Something about a check that is probably not meant: a keyword that no template reads, an unused acceptance."""
+    """Something about a check that is probably not meant: a clock nobody moves, a keyword that nobody reads."""
 
 
 def check_prefix_stable(chat: Any, **options: Any) -> StabilityReport:

@@ -1,4 +1,4 @@
-"""`cachesafe compare`: DESIGN's JSON, exit status, and the text form."""
+"""`cachesafe compare`: JSON, exit status, and the text form."""
 
 from __future__ import annotations
 
