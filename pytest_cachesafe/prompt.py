@@ -318,7 +318,7 @@ class Turn:
 
 
 class Recording:
-    """Requests as sent, in order, with the answers that are known. Data only: assertions live in `prefix`."""
+    """Requests as sent, in order, with the answers that are known. Data only: assertions live in `recording`."""
 
     def __init__(self, *, key: str | None = None) -> None:
         self.requests: list[Chat] = []

@@ -1,4 +1,4 @@
-"""Recorded chats that go on with another model: nothing of their prefix is reused, and no comparison shows it."""
+"""Chats that go on with another model: nothing of their prefix is reused, and no comparison of prompts shows it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ __all__ = ["model_switches"]
 
 
 def model_switches(base: Plan, resets: Sequence[int], *, rendered: bool) -> list[str]:
-    """A sentence for each conversation of a recording that continues a chat begun with another model.
+    """A sentence for each conversation of a recording that continues a chat begun with another model; for requests given
+    otherwise, one for the first that goes to another model than the request it continues.
 
     `resets` are requests at which a declared reset happened: those are meant. `rendered`: through one chat template,
     which does not show the model's name (the wire front end does).
