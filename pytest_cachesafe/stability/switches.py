@@ -12,8 +12,9 @@ __all__ = ["model_switches"]
 
 
 def model_switches(base: Plan, resets: Sequence[int], *, rendered: bool) -> list[str]:
-    """A sentence for each conversation of a recording that continues a chat begun with another model; for requests given
-    otherwise, one for the first that goes to another model than the request it continues.
+    """A sentence for each conversation of a recording that continues a chat begun with another model.
+
+    For requests given otherwise: one for the first that goes to another model than the request it continues.
 
     `resets` are requests at which a declared reset happened: those are meant. `rendered`: through one chat template,
     which does not show the model's name (the wire front end does).
