@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from pytest_cachesafe import prompt
+from pytest_cachesafe.prefix.inputs import tool_list
 from pytest_cachesafe.prefix.result import StabilityReport
 from pytest_cachesafe.prompt import Chat, UsageError
 
@@ -54,9 +55,13 @@ class Recording(prompt.Recording):
         if tools is not None:
             if chat.tools is not None and chat.body is not None and "tools" in chat.body:
                 raise UsageError("request(…, tools=…): the body already has tools; give them once")
-            chat.tools = deepcopy(list(tools))
+            chat.tools = deepcopy(tool_list(tools))
+            if chat.body is not None and chat.wire in ("gemini", "bedrock"):
+                raise UsageError(f"tools= beside a {chat.wire} body: put them into the body, in its own form")
             if chat.body is not None:
                 chat.body = {**chat.body, "tools": chat.tools}
+        if settings is not None and not isinstance(settings, Mapping):
+            raise UsageError(f"request(…, settings=…) takes a mapping, got {type(settings).__name__}")
         if settings:
             chat.settings = {**chat.settings, **deepcopy(dict(settings))}
         chat.model = model or chat.model

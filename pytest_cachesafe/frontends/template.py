@@ -228,6 +228,8 @@ class ChatTemplate:
         chat = _as_chat(messages)
         if tools is not None:
             chat.tools = list(tools)
+        if template_kwargs is not None and not isinstance(template_kwargs, Mapping):
+            raise UsageError(f"template_kwargs takes a mapping of keywords, got {type(template_kwargs).__name__}")
         chat.settings = {**chat.settings, **dict(template_kwargs or {})}
         if documents is not None:
             chat.settings["documents"] = list(documents)

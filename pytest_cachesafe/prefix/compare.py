@@ -146,7 +146,7 @@ def diverge(
         token_index = a.count(a.text[:index_a])[1]
     total = a.count()
     done = token_index or 0
-    lost = tuple(max(n - done, 0) for n in total) if at.exact else _estimated_loss(a, ia or 0)
+    lost = tuple(max(n - done, 0) for n in total) if at.exact else _estimated_loss(a, ia or 0, max(total[1] - done, 0))
     # A token that merges over the end of the prompt is the last one: nothing earlier is rendered anew.
     merged = found.cause == "token_merge"
     scope: Scope = "history" if not merged and (ia is None or ia < data_end(a)) else "tail"
@@ -168,8 +168,10 @@ def diverge(
     )  # fmt: skip
 
 
-def _estimated_loss(a: Prompt, index: int) -> tuple[int, int, int]:
-    return a.count(a.text[index:])
+def _estimated_loss(a: Prompt, index: int, best: int) -> tuple[int, int, int]:
+    """The band of the rest of the text around what the totals leave: estimates of parts do not add up."""
+    low, _, high = a.count(a.text[index:])
+    return min(low, best), best, max(high, best)
 
 
 def _excerpts(a: Prompt, b: Prompt, ia: int | None, ib: int | None) -> tuple[str, str, str]:
@@ -201,7 +203,7 @@ def compare(a: Any, b: Any, *, template: Any = None, tools: Any = None, block_si
     """
     from pytest_cachesafe.prefix.inputs import comparable, to_prompt
 
-    if block_size < 1:
+    if isinstance(block_size, bool) or not isinstance(block_size, int) or block_size < 1:
         raise UsageError(f"block_size must be at least 1, got {block_size}")
     front_end = None
     pa, front_end = to_prompt(a, template, tools, front_end)

@@ -25,7 +25,7 @@ class Resets:
         for item in resets:
             if isinstance(item, bool) or not (isinstance(item, (int, str)) or callable(item)):
                 raise UsageError(f"resets: {item!r} is neither a request index, a marker text nor a predicate")
-        if most is not None and most < 0:
+        if most is not None and (isinstance(most, bool) or not isinstance(most, int) or most < 0):
             raise UsageError(f"max_resets must be at least 0, got {most}")
         self._resets = list(resets)
         self.most = most

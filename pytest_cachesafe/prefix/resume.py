@@ -46,13 +46,24 @@ def behind(a: Prompt, b: Prompt, divergence: Divergence) -> Behind | None:
         inside = _behind_value(a, b, ia, ib)
         if inside is not None:
             return inside
-    if divergence.cause == "history_shifted":
+    if divergence.cause == "history_shifted" or _whole_item(a, b, divergence):
         return _behind_cut(a, b, divergence)
     if divergence.cause in _REWORDED:
         inside = _behind_words(a, b, ia, ib)
         if inside is not None:
             return inside
     return _behind_data(a, b, ia, ib, divergence)
+
+
+def _whole_item(a: Prompt, b: Prompt, divergence: Divergence) -> bool:
+    """Whether dropped reasoning was an item of its own in the list, so that all later items moved up."""
+    if divergence.cause != "reasoning_dropped" or divergence.messages is None:
+        return False
+    items = []
+    for data, number in zip((view(a), view(b)), divergence.messages, strict=True):
+        items.append(data.messages[number] if data is not None and number < len(data.messages) else None)
+    kinds = [isinstance(item, Mapping) and item.get("type") == "reasoning" for item in items]
+    return kinds[0] != kinds[1]
 
 
 def _behind_value(a: Prompt, b: Prompt, ia: int, ib: int) -> Behind | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from pytest_cachesafe.prefix.causes import ADVICE, CAUSES
+from pytest_cachesafe.prefix.causes import CAUSES, advice
 from pytest_cachesafe.prefix.compare import Comparison, Divergence
 from pytest_cachesafe.prefix.rendered import Missing
 from pytest_cachesafe.prefix.wording import missing_sentence, place
@@ -40,7 +40,7 @@ def comparison_text(
             lines += ["    " + line for line in sides]
             if any(sign in line for line in sides for sign in WIRE_SIGNS):
                 legend = [f"  {WIRE_LEGEND}"]
-        lines.append(f"  fix:    {ADVICE[found.cause]}")
+        lines.append(f"  fix:    {advice(found.cause, found.origin)}")
     if missing:
         shown = [
             m if redact == "none" or m.what == "tools" else replace(m, name=hidden(m.name, redact)) for m in missing

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from pytest_cachesafe.report.visible import ELLIPSIS, Redact, clip, display_width, escape, redact, visible
+from pytest_cachesafe.report.visible import ELLIPSIS, NEWLINE, Redact, clip, display_width, escape, redact, visible
 
 __all__ = ["WIRE_LEGEND", "WIRE_SIGNS", "excerpt"]
 
@@ -78,7 +78,7 @@ def _different(a: str, b: str) -> tuple[str, str]:
             rest = visible(text[len(_WIRE_END) :])
             tails.append(f"{visible(_WIRE_END)} (the text ends here){' ' if rest else ''}{rest}")
         elif alike or unicodedata.combining(text[0]):
-            tails.append("".join(c if c.isascii() else escape(c) for c in visible(text)))
+            tails.append("".join(c if c.isascii() or c == NEWLINE else escape(c) for c in visible(text)))
         else:
             tails.append(visible(text))
     return tails[0], tails[1]

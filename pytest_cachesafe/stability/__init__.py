@@ -14,6 +14,7 @@ from pytest_cachesafe.prefix.accept import Accept
 from pytest_cachesafe.prefix.builder import build_all, build_all_async
 from pytest_cachesafe.prefix.result import PrefixFailure, StabilityReport
 from pytest_cachesafe.prefix.toggles import Toggle
+from pytest_cachesafe.prompt import UsageError
 from pytest_cachesafe.stability.check import Check
 from pytest_cachesafe.stability.options import Options
 
@@ -109,6 +110,8 @@ def _given(scope: Mapping[str, Any]) -> dict[str, Any]:
 
 def _asserted(check: Check) -> StabilityReport:
     __tracebackhide__ = True
+    if not check.options.fail_on:
+        raise UsageError("fail_on=[] is an assertion that cannot fail: name a verdict, or use check_prefix_stable")
     report = check.report()
     if not report.passed:
         # Its text has the warnings; where warnings are errors, the first of them would take the place of the report.

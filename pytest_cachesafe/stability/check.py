@@ -224,7 +224,7 @@ class Check:
         stable = {s.request for s in plain.steps if s.verdict == "stable"}
         for setting in self.settings:
             if setting.name.startswith("clock"):
-                made = self._clock_plan(setting, base)
+                made = self._clock_plan(setting, base, front_end)
                 self.seen[setting.name] = made.items
                 outcome = check_plan(made, front_end, acceptances, o.resets, o.block_size)
                 for step in outcome.steps:
@@ -262,9 +262,17 @@ class Check:
             known.append(Accept(cause="timestamp"))
         return replace(acceptances, project=[*acceptances.project, *dict.fromkeys(known)])
 
-    def _clock_plan(self, setting: Any, base: Plan) -> Plan:
+    def _clock_plan(self, setting: Any, base: Plan, front_end: FrontEnd) -> Plan:
         """The requests with the clock moved on between them; for given data only the template's clock can move."""
         world = next((w for s, w in self.made.clock if s is setting), None)
+        if world is None and not getattr(front_end, "reads_clock", False):
+            what = (
+                "the template prints no clock" if hasattr(front_end, "reads_clock") else "nothing else prints a clock"
+            )
+            raise UsageError(
+                f"under=[{setting.name!r}] needs a builder: the requests are given as data and {what}, so that nothing "
+                "can move; pass a function build(turn)"
+            )
         made = self._plan(world) if world is not None else Plan(list(base.items), list(base.pairs), base.kind)
         made.items = [
             changed(item, now=datetime.fromtimestamp(setting.timestamp(i))) for i, item in enumerate(made.items)

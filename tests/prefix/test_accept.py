@@ -348,3 +348,21 @@ def test_mistakes_in_the_project_file(table: str, words: str, tmp_path: Path, mo
 )
 def test_the_command_line_says_the_same(item: Accept) -> None:
     assert Accept.parse(item.option()) == item
+
+
+def test_a_reasoning_item_of_its_own() -> None:
+    """Responses keep reasoning as an item of the list: when it is gone, all later items move up."""
+    reasoning = {"type": "reasoning", "id": "rs_0", "summary": [], "encrypted_content": "abc"}
+    call = {"type": "function_call", "call_id": "c1", "name": "search", "arguments": "{}"}
+    output = {"type": "function_call_output", "call_id": "c1", "output": "found"}
+    said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Here it is."}]}
+    ask = {"role": "user", "content": "Look it up."}
+    more = {"role": "user", "content": "Thanks, and now?"}
+    first = {"model": "gpt-5", "input": [ask, reasoning, call, output, said, more]}
+    second = {"model": "gpt-5", "input": [ask, call, output, said, more, said, ask]}
+    assert check_prefix_stable([first, second]).as_dict()["cause"] == "reasoning_dropped"
+    known = Accept(cause="reasoning_dropped")
+    assert assert_prefix_stable([first, second], accept=[known]).verdict == "stable"
+    edited = {**second, "input": [ask, call, {**output, "output": "[pruned]"}, said, more, said, ask]}
+    report = check_prefix_stable([first, edited], accept=[known])
+    assert report.as_dict()["cause"] == "edited_history"

@@ -7,7 +7,7 @@ import os
 import random
 import time
 import uuid
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -212,3 +212,30 @@ def test_a_date_that_nobody_moves_is_a_note() -> None:
     report = check_prefix_stable(build)
     assert not report.warnings
     assert any("clock:day" in note for note in report.notes)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Today is {now:%Y-%m-%d}. Local time {now:%H:%M}.",
+        "Our terms are of 2024-05-01. Local time {now:%H:%M}.",
+        "Built {now:%d %B %Y %H:%M:%S}.",
+    ],
+)
+def test_the_clock_behind_a_date_is_seen(text: str) -> None:
+    report = check_prefix_stable(lambda turn: request(turn, text.format(now=datetime.now())))
+    assert len(report.warnings) == 1
+    assert 'under=["clock"]' in report.warnings[0]
+
+
+@pytest.mark.parametrize("text", ["Lunch is at {away:%H:%M}.", "Our terms are of 2024-05-01.", "Call +1 555 0100."])
+def test_fixed_times_beside_a_reading_are_quiet(text: str) -> None:
+    fixed = text.format(away=datetime.now() + timedelta(hours=5, minutes=17))
+
+    def build(turn: Turn) -> dict[str, Any]:
+        started = time.time()
+        return request(turn, fixed if started else "")
+
+    report = check_prefix_stable(build)
+    assert not report.warnings
+    assert not report.notes

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from pytest_cachesafe import Accept, Prompt, Recording, Toggle, UsageError, assert_prefix_stable, compare
+from pytest_cachesafe import Accept, ChatTemplate, Prompt, Recording, Toggle, UsageError, assert_prefix_stable, compare
 
 CHAT = [
     {"role": "user", "content": "Hello"},
@@ -81,6 +81,15 @@ def test_options(options: dict[str, Any], words: str) -> None:
         (lambda: Accept.parse("date"), "key=value"),
         (lambda: Accept.parse("cause=date,max_lost_tokens=many"), "whole number"),
         (lambda: Toggle("x", [1]), "at least two"),
+        (lambda: Recording().request(CHAT, tools="abc"), "list of definitions"),
+        (
+            lambda: Recording().request({"contents": [{"role": "user", "parts": [{"text": "a"}]}]}, tools=[{}]),
+            "own form",
+        ),
+        (lambda: Recording().request(CHAT, settings="abc"), "mapping"),
+        (lambda: ChatTemplate.from_string("x").render(CHAT, template_kwargs="x"), "mapping"),
+        (lambda: compare(CHAT, CHAT, block_size="x"), "block_size"),
+        (lambda: assert_prefix_stable(CHAT, max_resets="x"), "max_resets"),
         (lambda: Toggle("x", [1, 2], expect="split"), "did you mean 'splits'"),  # type: ignore[arg-type]
     ],
 )
@@ -146,3 +155,16 @@ def test_a_misspelt_key_of_the_project(tmp_path: Any) -> None:
     with pytest.raises(UsageError, match=r"pyproject.toml: .*no key 'acept'; did you mean 'accept'") as caught:
         project_acceptances(tmp_path)
     assert "\n" not in str(caught.value)
+
+
+def test_a_clock_that_cannot_move() -> None:
+    with pytest.raises(UsageError, match="needs a builder"):
+        assert_prefix_stable(CHAT, under=["clock"])
+    with pytest.raises(UsageError, match="prints no clock"):
+        assert_prefix_stable(
+            CHAT,
+            template=ChatTemplate.from_string("{{ messages | map(attribute='content') | join('|') }}"),
+            under=["clock:day"],
+        )
+    with pytest.raises(UsageError, match="cannot fail"):
+        assert_prefix_stable(CHAT, fail_on=[])

@@ -265,3 +265,17 @@ def test_failures_go_between_processes() -> None:
     again = pickle.loads(pickle.dumps(caught.value))
     assert str(again) == str(caught.value)
     assert again.report.verdict == "history"
+
+
+def test_no_more_is_lost_than_there_is() -> None:
+    schema = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"b": 1}}}
+    grown = [user("a"), user("a", "assistant"), user("a")]
+    report = check_prefix_stable(
+        [{"model": "g", "response_format": schema, "messages": grown[:1]}, {"model": "g", "messages": grown}]
+    )
+    step = report.steps[0]
+    assert step.divergence is not None
+    assert step.lost_tokens == step.tokens - (step.divergence.location.token_index or 0)
+    low, best, high = step.divergence.lost_tokens
+    assert 0 <= low <= best <= high
+    assert best == step.lost_tokens
