@@ -43,7 +43,7 @@ def check_plan(plan: Plan, front_end: FrontEnd, acceptances: Acceptances, resets
     """Judge every pair.
 
     Raises:
-        UsageError: a prompt is empty, or nothing was compared.
+        UsageError: a prompt is empty, or two requests cannot be compared.
     """
     out = Outcome(front_end=front_end.name)
     # By kind: what the conversion did to the latest request includes what it did to those before.

@@ -49,8 +49,6 @@ class Options:
         self.verbosity: int = node.config.get_verbosity() if node is not None else 0
         if self.template is None and settings is not None and settings["model"].origin != "default":
             self.template = settings["model"].value
-        if not self.fail_on:
-            raise UsageError("fail_on=[] is a check that cannot fail: name a verdict, or use check_prefix_stable")
         for verdict in self.fail_on:
             if verdict not in _FAIL_ON:
                 near = difflib.get_close_matches(verdict, _FAIL_ON, 1)
