@@ -26,7 +26,8 @@ def excerpt(
     lead: int = 32,
     redact_mode: Redact = "none",
 ) -> list[str]:
-    """Three lines: side a, side b and a caret under the first difference (none where redacted). none where neither side has text there.
+    """Three lines: side a, side b and a caret under the first difference; no caret where redacted, no line at all where
+    neither side has text there.
 
     Args:
         a, b: the whole texts; only a window around the difference is read.
