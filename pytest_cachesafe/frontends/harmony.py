@@ -48,6 +48,8 @@ class HarmonyFrontEnd:
     """
 
     name = "Harmony (gpt-oss, as vLLM sends it)"
+    # The conversation's start date is part of the format.
+    reads_clock = True
 
     def __init__(self) -> None:
         try:

@@ -85,7 +85,7 @@ class HashSeed:
         self.name = name
         # One seed alone has nothing to be compared with but itself: add the first default that differs.
         other = next(seed for seed in self.SEEDS if seed != name)
-        self.reruns = self.SEEDS if name == "hashseed" else (name, other)
+        self.reruns: tuple[str, ...] = self.SEEDS if name == "hashseed" else (name, other)
 
     def apply(self, index: int = 0) -> AbstractContextManager[None]:
         """Not possible inside a process; callers look at `reruns` first."""
@@ -109,7 +109,18 @@ def parse_under(names: Sequence[str | Setting]) -> list[Setting]:
         if not isinstance(setting, Setting):
             raise UsageError(f"under=[…] takes names of settings, not {type(name).__name__}; known: {', '.join(NAMES)}")
         found.setdefault(setting.name, setting)
-    return list(found.values())
+    return _one_hash_seed(list(found.values()))
+
+
+def _one_hash_seed(settings: list[Setting]) -> list[Setting]:
+    """Seeds that are named one by one are compared with each other, not each with a default of its own."""
+    seeds = [setting for setting in settings if isinstance(setting, HashSeed)]
+    if len(seeds) < 2:
+        return settings
+    named = [name for seed in seeds for name in (seed.SEEDS if seed.name == "hashseed" else (seed.name,))]
+    joined = HashSeed("hashseed")
+    joined.reruns = tuple(dict.fromkeys(named))
+    return [joined if setting is seeds[0] else setting for setting in settings if setting not in seeds[1:]]
 
 
 def _setting(name: str) -> Setting:

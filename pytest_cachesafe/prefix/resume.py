@@ -46,8 +46,12 @@ def behind(a: Prompt, b: Prompt, divergence: Divergence) -> Behind | None:
         inside = _behind_value(a, b, ia, ib)
         if inside is not None:
             return inside
-    if divergence.cause == "history_shifted" or _whole_item(a, b, divergence):
+    if divergence.cause == "history_shifted":
         return _behind_cut(a, b, divergence)
+    if divergence.cause == "reasoning_dropped":
+        items = _behind_items(a, b, divergence)
+        if items is not None:
+            return items
     if divergence.cause in _REWORDED:
         inside = _behind_words(a, b, ia, ib)
         if inside is not None:
@@ -55,15 +59,34 @@ def behind(a: Prompt, b: Prompt, divergence: Divergence) -> Behind | None:
     return _behind_data(a, b, ia, ib, divergence)
 
 
-def _whole_item(a: Prompt, b: Prompt, divergence: Divergence) -> bool:
-    """Whether dropped reasoning was an item of its own in the list, so that all later items moved up."""
-    if divergence.cause != "reasoning_dropped" or divergence.messages is None:
-        return False
-    items = []
-    for data, number in zip((view(a), view(b)), divergence.messages, strict=True):
-        items.append(data.messages[number] if data is not None and number < len(data.messages) else None)
-    kinds = [isinstance(item, Mapping) and item.get("type") == "reasoning" for item in items]
-    return kinds[0] != kinds[1]
+def _behind_items(a: Prompt, b: Prompt, divergence: Divergence) -> Behind | None:
+    """Behind reasoning that was an item of the list by itself: those items alone are stepped over.
+
+    All later items have moved up; whatever else is gone is judged where it stood.
+    """
+    va, vb = view(a), view(b)
+    if va is None or vb is None or divergence.messages is None:
+        return None
+    numbers = list(divergence.messages)
+    for side, data in enumerate((va, vb)):
+        while numbers[side] < len(data.messages) and _is_reasoning_item(data.messages[numbers[side]]):
+            numbers[side] += 1
+    moved = (numbers[1] - numbers[0]) - (divergence.messages[1] - divergence.messages[0])
+    if not moved:
+        return None
+    starts = [_start_of(prompt, number) for prompt, number in ((a, numbers[0]), (b, numbers[1]))]
+    if starts[0] is None or starts[1] is None:
+        return None
+    return Behind(starts[0], starts[1], shift=moved)
+
+
+def _is_reasoning_item(item: Any) -> bool:
+    return isinstance(item, Mapping) and item.get("type") == "reasoning"
+
+
+def _start_of(prompt: Prompt, number: int) -> int | None:
+    """Where a message or item begins in the prompt, its frame included."""
+    return next((s.start for s in prompt.segments if s.message_index == number), None)
 
 
 def _behind_value(a: Prompt, b: Prompt, ia: int, ib: int) -> Behind | None:

@@ -93,7 +93,10 @@ def _passed(report: StabilityReport) -> str:
     steps = len([s for s in report.steps if s.reset is None])
     verdict = report.verdict
     if verdict == "stable":
-        return f"prompt prefix is stable over {number(report.requests, 'request')} ({number(steps, 'comparison')})"
+        apart = f" in {report.conversations} conversations" if report.conversations > 1 else ""
+        return (
+            f"prompt prefix is stable over {number(report.requests, 'request')}{apart} ({number(steps, 'comparison')})"
+        )
     worst = report.worst
     words = step_sentence(worst, report.exact) if worst is not None else missing_sentence(report.missing)
     return f"prompt prefix: {verdict}, no failure: {visible(words)}"

@@ -110,7 +110,7 @@ def _given(scope: Mapping[str, Any]) -> dict[str, Any]:
 
 def _asserted(check: Check) -> StabilityReport:
     __tracebackhide__ = True
-    if not check.options.fail_on:
+    if not check.options.can_fail:
         raise UsageError("fail_on=[] is an assertion that cannot fail: name a verdict, or use check_prefix_stable")
     report = check.report()
     if not report.passed:

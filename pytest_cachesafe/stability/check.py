@@ -54,6 +54,10 @@ class Check:
         # Requests by world, for the line that reproduces a failure.
         self.plain: list[Item] = []
         self.seen: dict[str, list[Item]] = {}
+        # The other side of runs that are compared with each other, not with this one.
+        self.seen_against: dict[str, list[Item]] = {}
+        # Worlds in which nothing could change.
+        self.still: list[str] = []
         self.made = Worlds(self.options, self.settings, alone=self.build is None or self._sink() is not None)
 
     @property
@@ -116,7 +120,8 @@ class Check:
                 return None
             items = found
             if worst.request == worst.against:
-                against, items = self.plain[worst.request : worst.request + 1], found[worst.request : worst.request + 1]
+                base = self.seen_against.get(worst.under, self.plain)
+                against, items = base[worst.request : worst.request + 1], found[worst.request : worst.request + 1]
         elif worst is None and not report.missing:
             return None
         return reproduce_line(
@@ -265,14 +270,15 @@ class Check:
     def _clock_plan(self, setting: Any, base: Plan, front_end: FrontEnd) -> Plan:
         """The requests with the clock moved on between them; for given data only the template's clock can move."""
         world = next((w for s, w in self.made.clock if s is setting), None)
-        if world is None and not getattr(front_end, "reads_clock", False):
-            what = (
-                "the template prints no clock" if hasattr(front_end, "reads_clock") else "nothing else prints a clock"
-            )
+        reads_clock: bool | None = getattr(front_end, "reads_clock", None)
+        if world is None and reads_clock is None:
             raise UsageError(
-                f"under=[{setting.name!r}] needs a builder: the requests are given as data and {what}, so that nothing "
-                "can move; pass a function build(turn)"
+                f"under=[{setting.name!r}] needs a builder: the requests are given as data and nothing else prints a "
+                "clock, so that nothing can move; pass a function build(turn)"
             )
+        if world is None and not reads_clock:
+            still = "nothing moved, for the requests are given and the template reads no clock"
+            self.still.append(f"under {setting.name}: {still}")
         made = self._plan(world) if world is not None else Plan(list(base.items), list(base.pairs), base.kind)
         made.items = [
             changed(item, now=datetime.fromtimestamp(setting.timestamp(i))) for i, item in enumerate(made.items)
@@ -291,6 +297,8 @@ class Check:
         for name, other in runs[1:]:
             one, two = ([r.prompt(like=ours.get(r.request)) for r in run] for run in (first, other))
             label = f"{first_name} against {name}"
+            self.seen[label] = [r.chat for r in other if r.chat is not None]
+            self.seen_against[label] = [r.chat for r in first if r.chat is not None]
             found = across(one, two, PassThrough(), acceptances, self.options.block_size, label)
             known = {s.request for s in steps}
             steps += [s for s in found if s.request not in known]
@@ -319,6 +327,7 @@ class Check:
         for result in report.toggles:
             if result.idle:
                 report.warnings.append(f"toggle compared nothing: {result.idle}")
+        report.notes += self.still
         if self.build is not None and not (report.toggles or self.settings):
             report.notes += self._all_the_same(report)
         report.unused_resets = o.resets.unused()

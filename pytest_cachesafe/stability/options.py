@@ -69,6 +69,11 @@ class Options:
             raise UsageError(f"engine={given['engine']!r}: this version has no engine models; leave engine out")
 
     @property
+    def can_fail(self) -> bool:
+        """Whether anything that may be found makes the assertion fail."""
+        return bool(self.fail_on or self.min_shared is not None or self.toggles or self.resets.most is not None)
+
+    @property
     def first_settings(self) -> dict[str, Any]:
         """The settings in use while nothing is toggled."""
         return {t.name: t.values[0] for t in self.toggles if t.kind == "setting"}

@@ -29,8 +29,10 @@ def unmoved_clock(worlds: Worlds, base: Plan, front_end: FrontEnd) -> tuple[list
     are not those of the building (opening hours, the date of some terms) are texts like any other.
     """
     read = next((r for r in worlds.reads if r.kind == "clock"), None)
+    if read is None:
+        return [], []
     prompt = next((p for _, p in prompts_of(base.items[:1], front_end) if isinstance(p, Prompt)), None)
-    if read is None or prompt is None:
+    if prompt is None:
         return [], []
     dated: Segment | None = None
     for segment in prompt.segments:

@@ -204,3 +204,10 @@ def test_the_report_tells_what_locale_did_not_try(monkeypatch: pytest.MonkeyPatc
     build = lambda turn: [{"role": "user", "content": "a"}, *[{"role": "user", "content": "b"}] * turn.index]  # noqa: E731
     assert words in check_prefix_stable(build, under=["locale"]).notes
     assert words not in check_prefix_stable(build, under=["cwd"]).notes
+
+
+def test_named_seeds_are_compared_with_each_other() -> None:
+    (one,) = parse_under(["hashseed=1", "hashseed=5"])
+    assert one.reruns == ("hashseed=1", "hashseed=5")
+    (alone,) = parse_under(["hashseed=0"])
+    assert alone.reruns == ("hashseed=0", "hashseed=1")

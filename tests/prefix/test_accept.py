@@ -366,3 +366,9 @@ def test_a_reasoning_item_of_its_own() -> None:
     edited = {**second, "input": [ask, call, {**output, "output": "[pruned]"}, said, more, said, ask]}
     report = check_prefix_stable([first, edited], accept=[known])
     assert report.as_dict()["cause"] == "edited_history"
+    # Calls, results and answers that went with it are not covered.
+    for gone in (1, 2, 3):
+        fewer = {**second, "input": [ask, *second["input"][1 + gone :]]}
+        report = check_prefix_stable([first, fewer], accept=[known])
+        assert not report.passed
+        assert report.as_dict()["cause"] == "history_shifted"
