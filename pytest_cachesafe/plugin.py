@@ -39,6 +39,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         parser.addini(option.dest, f"{option.help} (flag: {option.spelling})", type=option.ini, default=None)
 
 
+def pytest_load_initial_conftests(args: list[str]) -> None:
+    """pytest refuses an unknown flag without saying which one may be meant."""
+    known = [option.spelling for option in options.OPTIONS if option.flag]
+    for word in args:
+        name = word.partition("=")[0]
+        if name.startswith("--cachesafe-") and name not in known:
+            raise pytest.UsageError(f"unknown option {name}{options.closest(name, known)}")
+
+
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse options that mean nothing, before any test runs."""
     config.addinivalue_line("markers", _MARKER.format(", ".join(o.name for o in options.OPTIONS if o.marker)))

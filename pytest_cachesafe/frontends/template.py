@@ -386,7 +386,9 @@ def _judge(error: Exception, label: str, messages: Sequence[Any]) -> Exception:
     line = template_line(error)
     where = label if line is None else f"{label}, line {line}"
     if isinstance(error, BudgetExceededError):
-        return UsageError(f"{where}: the template needs more than {error.limit}; see Budget")
+        return UsageError(
+            f"{where}: the template needs more than {error.limit}; a larger one is set with budget=Budget(…)"
+        )
     if isinstance(error, (RecursionError, MemoryError)):
         return UsageError(f"{where}: the template recurses without end, or needs more memory than there is")
     words = str(error.message if isinstance(error, jinja2.TemplateError) else error)

@@ -69,7 +69,7 @@ def _lines(report: StabilityReport, verbosity: int, mode: Redact) -> Iterator[st
             yield from _toggle(toggle, report, mode)
     if report.missing and not any(missing_sentence(report.missing) in f for f in failures):
         yield f"  {_safe(missing_sentence(report.missing), report, mode)}"
-    yield from _statements(report, mode)
+    yield from _statements(report)
     if any(s in d.lead + d.before + d.after for d in _divergences(report, shown) for s in WIRE_SIGNS):
         yield f"  {WIRE_LEGEND}"
     if report.reproduce:
@@ -188,7 +188,7 @@ def _reads(report: StabilityReport, step: Step) -> list[str]:
     return list(dict.fromkeys(lines))[:5]
 
 
-def _statements(report: StabilityReport, mode: Redact) -> Iterator[str]:
+def _statements(report: StabilityReport) -> Iterator[str]:
     """What else is known, a line each."""
     if report.generated_text_reused is not None:
         words = (

@@ -169,3 +169,10 @@ def test_a_path_in_the_ini_file_is_meant_from_there(project: Any, monkeypatch: p
     project.test("def test_it(chat_template):\n    assert 'plain.jinja' in chat_template.name", name="sub/test_it.py")
     monkeypatch.chdir(project.path / "sub")
     project.run().assert_outcomes(passed=1)
+
+
+def test_a_mistyped_flag_is_told_the_closest(project: Any) -> None:
+    project.test("def test_it(): pass")
+    result = project.run("--cachesafe-modle", "x")
+    assert result.ret == pytest.ExitCode.USAGE_ERROR
+    result.stderr.fnmatch_lines(["*unknown option --cachesafe-modle; did you mean '--cachesafe-model'?*"])
