@@ -171,7 +171,7 @@ class StabilityReport:
             "location": None if divergence is None else divergence.as_dict()["location"],
             "steps": [s.as_dict() for s in self.steps],
             "perturbed": [s.as_dict() for s in self.perturbed],
-            "toggles": {t.toggle.label: t.as_dict() for t in self.toggles},
+            "toggles": {t.toggle.name: t.as_dict() for t in self.toggles},
             "accepted": self.acceptances.as_list(),
             "not_rendered": [m.as_dict() for m in self.missing],
             "resets": list(self.resets),

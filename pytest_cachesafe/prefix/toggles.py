@@ -106,6 +106,7 @@ class ToggleResult:
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
         return {
+            "kind": self.toggle.kind,
             "expect": self.toggle.wanted,
             "observed": self.observed,
             "kept": round(self.kept, 4),

@@ -36,6 +36,10 @@ class Options:
         self.template_kwargs: Mapping[str, Any] = given.get("template_kwargs") or {}
         self.turns: int | None = given.get("turns")
         self.toggles: list[Toggle] = list(_listed("toggles", given.get("toggles", ()), Toggle))
+        names = [t.name for t in self.toggles]
+        for name in names:
+            if names.count(name) > 1:
+                raise UsageError(f"toggles: {name!r} is given twice; give all its values in one Toggle")
         self.under: Sequence[Any] = _listed("under", given.get("under", ()), None)
         self.resets = Resets(given.get("resets", ()), given.get("max_resets"))
         self.min_shared: float | None = given.get("min_shared")

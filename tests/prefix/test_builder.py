@@ -151,7 +151,7 @@ def test_order_toggle() -> None:
     unsorted = check_prefix_stable(lambda t: request(t, tools=t.order(TOOLS)), toggles=[Toggle.order("tools")])
     assert not unsorted.passed
     assert unsorted.verdict == "stable"
-    result = unsorted.as_dict()["toggles"]["order of tools"]
+    result = unsorted.as_dict()["toggles"]["tools"]
     assert (result["observed"], result["expect"]) == ("splits", "keeps")
     assert result["divergence"]["cause"] == "order"
     by_name = lambda tools: sorted(tools, key=lambda t: t["function"]["name"])  # noqa: E731

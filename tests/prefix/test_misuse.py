@@ -169,3 +169,8 @@ def test_an_assertion_that_cannot_fail() -> None:
     with pytest.raises(UsageError, match="cannot fail"):
         assert_prefix_stable(CHAT, fail_on=[])
     assert assert_prefix_stable(CHAT, fail_on=[], min_shared=0.1)
+
+
+def test_one_toggle_given_twice() -> None:
+    with pytest.raises(UsageError, match="'x' is given twice"):
+        assert_prefix_stable(CHAT, toggles=[Toggle("x", [1, 2]), Toggle("x", [1, 3])])

@@ -15,4 +15,4 @@ def test_order_of_the_passages_does_not_reach_the_prompt() -> None:
         turns=3,
         toggles=[Toggle.order("passages")],
     )
-    assert report.as_dict()["toggles"]["order of passages"]["kept"] == 1.0
+    assert report.as_dict()["toggles"]["passages"]["kept"] == 1.0
