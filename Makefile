@@ -45,9 +45,9 @@ demo: models
 test: $(VENV)/.test models
 	$(PYTEST) -m "not oracle"
 
-# Another implementation to compare with; not among the dev requirements, since it brings many of its own.
+# Other implementations to compare with; not among the dev requirements, since they bring many of their own.
 $(VENV)/.oracle: $(VENV)/.test
-	$(PIP) install mistral-common==1.13.1 sentencepiece
+	$(PIP) install mistral-common==1.13.1 sentencepiece openai-harmony==0.0.8
 	@touch $@
 
 test-all: $(VENV)/.oracle models
