@@ -30,7 +30,7 @@ anything = st.recursive(
 )
 
 
-def use(obj: Any, wire: str | None) -> None:
+def check_use(obj: Any, wire: str | None) -> None:
     is_chat_like(obj)
     try:
         chat = to_chat(obj, wire=wire)
@@ -51,7 +51,7 @@ def use(obj: Any, wire: str | None) -> None:
 @settings(derandomize=True, deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
 @given(anything, st.sampled_from([None, *WIRES]))
 def test_any_json(obj: Any, wire: str | None) -> None:
-    use(obj, wire)
+    check_use(obj, wire)
 
 
 def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
@@ -68,4 +68,4 @@ def test_real_bodies_with_one_place_spoilt(data: st.DataObject) -> None:
     for step in place[:-1]:
         inner = inner[step]
     inner[place[-1]] = data.draw(anything)
-    use(body, data.draw(st.none() | st.sampled_from(WIRES)))
+    check_use(body, data.draw(st.none() | st.sampled_from(WIRES)))

@@ -36,7 +36,7 @@ def _properties(path: Path) -> dict[str, dict[str, str]]:
     }
 
 
-def _check(found: dict[str, dict[str, str]]) -> None:
+def check_properties(found: dict[str, dict[str, str]]) -> None:
     assert found["test_plain"] == {}
     assert found["test_good"]["cachesafe_verdict"] == "stable"
     assert found["test_good"]["cachesafe_front_end"] == "plain text"
@@ -51,7 +51,7 @@ def _check(found: dict[str, dict[str, str]]) -> None:
 def test_junit_properties(project: Any) -> None:
     project.test(BODY)
     project.run("--junitxml=out.xml")
-    _check(_properties(project.path / "out.xml"))
+    check_properties(_properties(project.path / "out.xml"))
 
 
 def test_notes_stand_at_the_end_once(project: Any) -> None:
@@ -69,7 +69,7 @@ def test_under_xdist(project: Any) -> None:
     result = project.run_apart("-p", "xdist", "-n", "2", "--junitxml=out.xml")
     result.assert_outcomes(passed=4, failed=1)
     result.stdout.fnmatch_lines(["*= cachesafe notes =*", "test_it.py::test_noted: *"])
-    _check(_properties(project.path / "out.xml"))
+    check_properties(_properties(project.path / "out.xml"))
 
 
 def test_snapshots_and_options_under_xdist(project: Any) -> None:
