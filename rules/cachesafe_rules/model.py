@@ -1,0 +1,135 @@
+"""What a rule sees of a program: places, volatile sources, the ways they took, and where they arrive.
+
+Nothing here is a syntax tree, so a rule reads the same whether a file was parsed by Python's own parser or by libcst.
+Rows and columns count from 1, columns in characters; `end_column` is the first column behind.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+__all__ = ["Arrival", "Call", "Expr", "MessageItem", "MessageList", "ModuleView", "Source", "Span", "Step", "Taint"]
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A stretch of one file; `filename` is relative to the project root, with forward slashes."""
+
+    filename: str
+    row: int
+    column: int
+    end_row: int
+    end_column: int
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a volatile value arises.
+
+    `kind`: clock, random, temp, user, session, memory, file, host, cwd, env, locale, build, repr, state, set, listing,
+    flag (a framework switch that adds one of these), mutable. `granularity`: how often it changes (second, minute, hour,
+    day, month, year, call, session, user, process, host). `api`: how it is spelt (`datetime.now`). `frozen`: evaluated
+    once, when its module is imported.
+    """
+
+    kind: str
+    granularity: str
+    api: str
+    span: Span
+    frozen: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One station of a flow, source first."""
+
+    filename: str
+    row: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """A source together with the way its value took to the place that holds the taint."""
+
+    source: Source
+    steps: tuple[Step, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """Volatile values reach a cached part of a request.
+
+    `sink` in words ("system message", "argument system_prompt of Agent", "description of a tool"); `part` is system,
+    tools, few_shot or template; `span` the statement in which the text is built; `function` the qualified name of the
+    function it lies in ("" for a module body); `head` the first row of a statement that spans several.
+    """
+
+    sink: str
+    part: str
+    span: Span
+    function: str
+    taints: tuple[Taint, ...]
+
+
+@dataclass(slots=True)
+class Expr:
+    """An expression, as far as rules care.
+
+    `kind`: constant, name, attribute, call, list, tuple, set, dict, comprehension, fstring, conditional, subscript,
+    slice, star, lambda, operation, other. `value` is the constant; `name` the dotted spelling of a name or attribute
+    (`self.history`); `items` the parts (elements, branches, f-string values, operands, star's inside); `entries` a
+    dict's constant keys; `call` the call it is. `taints` holds what the flow analysis knows of its value.
+    """
+
+    kind: str
+    span: Span
+    value: Any = None
+    name: str | None = None
+    items: list[Expr] = field(default_factory=list)
+    entries: dict[str, Expr] = field(default_factory=dict)
+    call: Call | None = None
+    taints: tuple[Taint, ...] = ()
+
+
+@dataclass(slots=True)
+class Call:
+    """A call. `name` as spelt (`client.messages.create`), `target` with imports resolved (`anthropic.Anthropic`)."""
+
+    name: str
+    target: str
+    span: Span
+    args: list[Expr]
+    keywords: dict[str, Expr]
+    function: str = ""
+    in_loop: bool = False
+    receiver: Expr | None = None
+
+
+@dataclass(slots=True)
+class MessageItem:
+    """One element of a message list; `role` is "" where it is not written down, "*" for a starred or unknown part."""
+
+    role: str
+    content: Expr | None
+    expr: Expr
+
+
+@dataclass(slots=True)
+class MessageList:
+    """A list display that holds at least one message."""
+
+    span: Span
+    items: list[MessageItem]
+    function: str = ""
+
+
+@dataclass(slots=True)
+class ModuleView:
+    """One file as rules see it."""
+
+    filename: str
+    arrivals: list[Arrival] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    lists: list[MessageList] = field(default_factory=list)
