@@ -1,0 +1,100 @@
+"""One report per place: what is built in one function is told once.
+
+A system text that holds a clock, the host and a user's name is one thing to mend, not three; the worst report stays and
+carries the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from cachesafe_rules.api import Report, Rule
+from cachesafe_rules.arrival_rule import ArrivalRule
+from cachesafe_rules.model import Step
+from cachesafe_rules.policy import rank
+
+__all__ = ["fold"]
+
+Told = tuple[Rule, Report]
+
+
+def fold(reports: Iterable[Told]) -> list[Told]:
+    """One report per function of a file, per statement in module and class bodies; the order of the input is no matter.
+
+    The most severe stays (then the lowest code, then the first place). The steps of the others are appended to its
+    own, `data["also"]` lists them as `{"code", "name", "row", "message"}`, `data["sources"]` holds the sources of all.
+    Reports without a group that do not come from flows stand alone. Sorted by place and code; input is not changed.
+    """
+    groups: dict[tuple[Any, ...], list[Told]] = {}
+    out: list[Told] = []
+    for told in sorted(reports, key=_order):
+        key = _key(told)
+        if key is None:
+            out.append(told)
+        else:
+            groups.setdefault(key, []).append(told)
+    out.extend(_merged(group) for group in groups.values())
+    return sorted(out, key=_place)
+
+
+def _key(told: Told) -> tuple[Any, ...] | None:
+    rule, report = told
+    span = report.span
+    if report.group is not None:
+        return span.filename, report.group
+    if isinstance(rule, ArrivalRule):
+        return span.filename, span.row, span.end_row
+    return None
+
+
+def _severity(told: Told) -> int:
+    rule, report = told
+    return rank(report.severity or rule.severity)
+
+
+def _order(told: Told) -> tuple[Any, ...]:
+    rule, report = told
+    steps = tuple((s.filename, s.row, s.message) for s in report.steps)
+    return _severity(told), rule.code, report.span, report.message, steps, repr(report)
+
+
+def _place(told: Told) -> tuple[Any, ...]:
+    return told[1].span, told[0].code, *_order(told)
+
+
+def _merged(group: list[Told]) -> Told:
+    rule, first = group[0]
+    others = [told for told in group[1:] if told != group[0]]
+    if not others:
+        return rule, first
+    steps = list(first.steps)
+    also = list(first.data.get("also", ()))
+    sources = list(first.data.get("sources", ()))
+    for other, report in others:
+        steps.extend(_steps(report))
+        also.append({"code": other.code, "name": other.name, "row": report.span.row, "message": report.message})
+        also.extend(report.data.get("also", ()))
+        sources.extend(s for s in report.data.get("sources", ()) if s not in sources)
+    data = {**first.data, "also": _unique(also)}
+    if sources:
+        data["sources"] = sources
+    return rule, replace(first, steps=tuple(dict.fromkeys(steps)), data=data)
+
+
+def _steps(report: Report) -> list[Step]:
+    """The report's steps; its own place is always among them."""
+    span = report.span
+    steps = list(report.steps)
+    if not any(s.filename == span.filename and span.row <= s.row <= span.end_row for s in steps):
+        steps.append(Step(span.filename, span.row, report.message))
+    return steps
+
+
+def _unique(items: list[Any]) -> list[Any]:
+    out: list[Any] = []
+    for item in items:
+        if item not in out:
+            out.append(item)
+    return out
