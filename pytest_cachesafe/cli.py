@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from importlib import import_module
 from typing import Any, NoReturn, TextIO
 
-from pytest_cachesafe.prompt import UsageError
+from pytest_cachesafe.usage import UsageError
 
 __all__ = ["main"]
 

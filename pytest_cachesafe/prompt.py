@@ -13,6 +13,8 @@ from functools import cached_property
 from hashlib import sha256
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar, runtime_checkable
 
+from pytest_cachesafe.usage import UsageError
+
 __all__ = [
     "Chat",
     "FrontEnd",
@@ -27,13 +29,6 @@ __all__ = [
 
 Part = Literal["template", "tools", "system", "message", "generation_prompt"]
 T = TypeVar("T")
-
-
-class UsageError(Exception):
-    """The user's input cannot be judged: one line that says what, where and what to do.
-
-    The command line prints it and exits with 2; in a test it fails the test with that line. It is never a verdict.
-    """
 
 
 class Segment(NamedTuple):

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from pytest_cachesafe.prompt import UsageError
+from pytest_cachesafe.usage import UsageError
 
 __all__ = ["CacheUnusable", "cache_root", "check_shared", "home", "must_write", "prepared_folder", "writing"]
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pytest_cachesafe.prompt import UsageError
+from pytest_cachesafe.usage import UsageError
 
 __all__ = ["SCHEMA", "to_json", "write_atomic"]
 
