@@ -9,7 +9,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Arrival", "Call", "Expr", "MessageItem", "MessageList", "ModuleView", "Source", "Span", "Step", "Taint"]
+__all__ = [
+    "Arrival",
+    "Binding",
+    "Call",
+    "Condition",
+    "Display",
+    "Expr",
+    "Function",
+    "Generator",
+    "MessageItem",
+    "MessageList",
+    "ModuleView",
+    "Source",
+    "Span",
+    "Step",
+    "Taint",
+]
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -28,8 +44,8 @@ class Source:
     """Where a volatile value arises.
 
     `kind`: clock, random, temp, user, session, memory, file, host, cwd, env, locale, build, repr, state, set, listing,
-    flag (a framework switch that adds one of these), mutable. `granularity`: how often it changes (second, minute, hour,
-    day, month, year, call, session, user, process, host). `api`: how it is spelt (`datetime.now`). `frozen`: evaluated
+    flag (a framework switch that adds one of these), mutable. `granularity`: how often it changes (second, minute,
+    hour, day, month, year, call, session, user, process, host). `api`: how it is spelt (`datetime.now`). `frozen`: evaluated
     once, when its module is imported.
     """
 
@@ -81,6 +97,12 @@ class Expr:
     slice, star, lambda, operation, other. `value` is the constant; `name` the dotted spelling of a name or attribute
     (`self.history`); `items` the parts (elements, branches, f-string values, operands, star's inside); `entries` a
     dict's constant keys; `call` the call it is. `taints` holds what the flow analysis knows of its value.
+
+    Order of `items`: conditional test, then, else; subscript value, index; slice lower, upper, step (a constant None
+    where it is not written); comprehension its element (or key and value); f-string its parts with the constant text;
+    dict the values without a constant key (of `**other` the star). `name` of an operation is its operator (`+`, `or`,
+    `not in`, `:=`), of a comprehension its display (list, set, dict, generator), of an attribute of something else than
+    a name (`f(x).y`) its last part with a leading dot. `await x` and `(x)` are x.
     """
 
     kind: str
@@ -91,6 +113,27 @@ class Expr:
     entries: dict[str, Expr] = field(default_factory=dict)
     call: Call | None = None
     taints: tuple[Taint, ...] = ()
+    generators: list[Generator] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class Generator:
+    """One `for target in iterable if …` of a comprehension."""
+
+    target: Expr
+    iterable: Expr
+    tests: list[Expr]
+
+
+@dataclass(slots=True)
+class Condition:
+    """A test under which a place stands. `kind`: if, while, for (test is the iterable, `target` the loop variable),
+    except, case. `negated` in an else branch, and behind an `if` that leaves the block."""
+
+    kind: str
+    test: Expr | None
+    negated: bool = False
+    target: Expr | None = None
 
 
 @dataclass(slots=True)
@@ -105,6 +148,40 @@ class Call:
     function: str = ""
     in_loop: bool = False
     receiver: Expr | None = None
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(slots=True)
+class Binding:
+    """A statement that gives a name a value. `operator`: `=`, `+=` and its like, `:=`, for, with, del (no value),
+    return (no target), yield."""
+
+    operator: str
+    target: Expr | None
+    value: Expr | None
+    span: Span
+    function: str = ""
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(slots=True)
+class Display:
+    """A dict display with constant keys, and where it stands."""
+
+    expr: Expr
+    function: str = ""
+    conditions: tuple[Condition, ...] = ()
+
+
+@dataclass(slots=True)
+class Function:
+    """A function. `name` is qualified (`Agent.run`, `outer.inner`); `owner` the qualified class, "" outside of one."""
+
+    name: str
+    parameters: tuple[str, ...]
+    span: Span
+    owner: str = ""
+    decorators: list[Expr] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -118,18 +195,25 @@ class MessageItem:
 
 @dataclass(slots=True)
 class MessageList:
-    """A list display that holds at least one message."""
+    """A list display, or a sum of lists (`[system] + history`), that holds at least one message. A sum counts as one
+    list: a summand that is not a list display is an item of role "*"."""
 
     span: Span
     items: list[MessageItem]
     function: str = ""
+    conditions: tuple[Condition, ...] = ()
+    expr: Expr | None = None
 
 
 @dataclass(slots=True)
 class ModuleView:
-    """One file as rules see it."""
+    """One file as rules see it, everything in the order of the source. `memo` is for what rules work out together."""
 
     filename: str
     arrivals: list[Arrival] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     lists: list[MessageList] = field(default_factory=list)
+    bindings: list[Binding] = field(default_factory=list)
+    dicts: list[Display] = field(default_factory=list)
+    functions: dict[str, Function] = field(default_factory=dict)
+    memo: dict[str, Any] = field(default_factory=dict)
