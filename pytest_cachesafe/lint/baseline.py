@@ -1,0 +1,150 @@
+"""Findings that a project lives with for now: stored by what they say of the code, not by where it stands.
+
+A fingerprint is made of the rule, the file, the text of the statement without white space, and a number that tells
+equal statements of one file apart. It survives lines that move, indentation and wrapped lines.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from pytest_cachesafe.findings import Finding, fingerprint
+from pytest_cachesafe.usage import UsageError
+
+__all__ = ["Entry", "apply_baseline", "fingerprint_of", "with_fingerprints", "write_baseline"]
+
+SCHEMA = 1
+TOOL = "pytest-cachesafe"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Entry:
+    """Findings of a baseline with the same fingerprint; `count` is how many there may be."""
+
+    filename: str
+    code: str
+    fingerprint: str
+    count: int = 1
+
+
+def fingerprint_of(finding: Finding, line_text: str, ordinal: int) -> str:
+    """16 hex digits for a finding. `line_text` is the text of its statement, `ordinal` counts findings of the same rule
+    in equal statements of the same file from 0."""
+    return fingerprint(finding.code, finding.location.filename or "", "".join(line_text.split()), ordinal)
+
+
+def with_fingerprints(findings: Iterable[Finding], sources: Callable[[str], Sequence[str] | None]) -> list[Finding]:
+    """The findings, each with `data["fingerprint"]`. They must be in order of place; a file that cannot be read has the
+    message in place of the statement."""
+    seen: Counter[tuple[str, str | None, str]] = Counter()
+    out = []
+    for finding in findings:
+        text = _statement(finding, sources)
+        key = (finding.code, finding.location.filename, "".join(text.split()))
+        mark = fingerprint_of(finding, text, seen[key])
+        seen[key] += 1
+        out.append(replace(finding, data={**finding.data, "fingerprint": mark}))
+    return out
+
+
+def _statement(finding: Finding, sources: Callable[[str], Sequence[str] | None]) -> str:
+    where = finding.location
+    lines = sources(where.filename) if where.filename is not None else None
+    row = where.row or 1
+    if lines is None or not 1 <= row <= len(lines):
+        return finding.message
+    end = finding.data.get("end_location")
+    if not isinstance(end, Mapping):
+        return lines[row - 1]
+    last = min(max(int(end["row"]), row), len(lines))
+    rows = list(lines[row - 1 : last])
+    if last == end["row"]:
+        rows[-1] = rows[-1][: max(int(end["column"]) - 1, 0)]
+    # After the end, since both may lie in one row.
+    rows[0] = rows[0][max((where.column or 1) - 1, 0) :]
+    return "\n".join(rows)
+
+
+def write_baseline(path: str | os.PathLike[str], findings: Iterable[Finding]) -> int:
+    """Store the findings, which must have fingerprints, as the new baseline; returns how many.
+
+    Raises:
+        UsageError: the file cannot be written.
+    """
+    # The lint start-up does not pay for it.
+    from pytest_cachesafe.report.jsonout import to_json, write_atomic
+
+    counts = Counter(_key(finding) for finding in findings)
+    entries = [asdict(replace(entry, count=count)) for entry, count in sorted(counts.items())]
+    write_atomic(path, to_json({"tool": TOOL, "findings": entries}))
+    return sum(counts.values())
+
+
+def apply_baseline(
+    path: str | os.PathLike[str], findings: Iterable[Finding]
+) -> tuple[list[Finding], list[Finding], list[Entry]]:
+    """Divide findings, which must have fingerprints: those to report, those the baseline holds, and the entries of the
+    baseline that no longer happen (with how many of them).
+
+    Raises:
+        UsageError: no such file, or no baseline of this version.
+    """
+    left = _read(path)
+    kept, matched = [], []
+    for finding in findings:
+        key = _key(finding)
+        if left.get(key, 0) > 0:
+            left[key] -= 1
+            matched.append(finding)
+        else:
+            kept.append(finding)
+    return kept, matched, [replace(entry, count=count) for entry, count in left.items() if count > 0]
+
+
+def _key(finding: Finding) -> Entry:
+    return Entry(finding.location.filename or "", finding.code, finding.data["fingerprint"])
+
+
+def _read(path: str | os.PathLike[str]) -> dict[Entry, int]:
+    """How many findings there may be of each entry."""
+    name = f"baseline {os.fspath(path)!r}"
+    try:
+        with open(path, "rb") as file:
+            raw = file.read()
+    except FileNotFoundError:
+        raise UsageError(f"{name} does not exist: write it with --write-baseline") from None
+    except OSError as error:
+        raise UsageError(f"{name} cannot be read: {error.strerror or error}") from None
+    try:
+        data = json.loads(raw.decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        raise UsageError(f"{name} is not JSON: restore it or write it again with --write-baseline") from None
+    schema = data.get("schema") if isinstance(data, dict) else None
+    if not isinstance(data, dict) or not isinstance(data.get("findings"), list) or type(schema) is not int:
+        raise UsageError(f"{name} is no baseline: write one with --write-baseline")
+    if schema != SCHEMA:
+        raise UsageError(
+            f"{name} has schema {schema}, this version reads {SCHEMA}: write it again with --write-baseline"
+        )
+    counts: dict[Entry, int] = {}
+    for number, item in enumerate(data["findings"]):
+        entry = _entry(item)
+        if entry is None:
+            raise UsageError(f"{name}: finding {number} is damaged: write it again with --write-baseline")
+        key = replace(entry, count=1)
+        counts[key] = counts.get(key, 0) + entry.count
+    return counts
+
+
+def _entry(item: Any) -> Entry | None:
+    if not isinstance(item, dict):
+        return None
+    filename, code, mark, count = (item.get(key) for key in ("filename", "code", "fingerprint", "count"))
+    if not (isinstance(filename, str) and isinstance(code, str) and isinstance(mark, str) and isinstance(count, int)):
+        return None
+    return Entry(filename, code, mark, count) if count >= 1 else None
