@@ -49,10 +49,11 @@ class Report:
 
 
 class Example(NamedTuple):
-    """A small program and the rows a finding may be at; empty `rows` for one that is fine."""
+    """A small program and the rows a finding may be at; empty `rows` for one that is fine. `filename` for templates."""
 
     code: str
     rows: tuple[int, ...] = ()
+    filename: str = "example.py"
 
 
 @dataclass(slots=True)

@@ -10,7 +10,19 @@ from __future__ import annotations
 
 from cachesafe_rules.model import Source
 
-__all__ = ["GRANULARITIES", "KINDS", "SEVERITIES", "how_often", "rank", "remedy", "sentence", "severity", "spelling"]
+__all__ = [
+    "GRANULARITIES",
+    "KINDS",
+    "SEVERITIES",
+    "how_often",
+    "is_date",
+    "is_frozen",
+    "rank",
+    "remedy",
+    "sentence",
+    "severity",
+    "spelling",
+]
 
 SEVERITIES = ("error", "warning", "note")
 KINDS = (
@@ -98,10 +110,20 @@ def rank(name: str) -> int:
     return SEVERITIES.index(name)
 
 
+def is_frozen(source: Source) -> bool:
+    """Whether the clock is read once per process."""
+    return source.frozen or source.granularity == "process"
+
+
+def is_date(source: Source) -> bool:
+    """Whether the clock changes once a day or less often."""
+    return source.granularity in _DATES
+
+
 def severity(source: Source) -> str:
     """How bad it is that this value reaches a cached prefix: error, warning or note."""
     kind, often = source.kind, source.granularity
-    if kind == "clock" and (source.frozen or often == "process"):
+    if kind == "clock" and is_frozen(source):
         return "warning"
     if kind in ("clock", "flag"):
         return _timed(kind, often)
@@ -167,8 +189,8 @@ def sentence(source: Source, sink: str) -> str:
 
 
 def _clock(source: Source, what: str, where: str) -> str:
-    if source.frozen or source.granularity == "process":
-        dated = " on another day" if source.granularity in _DATES else ""
+    if is_frozen(source):
+        dated = " on another day" if is_date(source) else ""
         return (
             f"{what} is read once, at import, and reaches {where}: stale in a long-lived process, and another prefix "
             f"after each restart{dated} and in each worker{' started then' if dated else ''}"
@@ -192,7 +214,7 @@ def remedy(source: Source) -> str:
         return f"switch {source.api} off, and {_CLOCK_HINTS}"
     if source.kind != "clock":
         return _REMEDIES.get(source.kind, _REMEDIES["state"])
-    if source.frozen or source.granularity == "process":
+    if is_frozen(source):
         return _FROZEN_HINTS
     if source.granularity in _DATES:
         return _DATE_HINTS.format(often=how_often(source))

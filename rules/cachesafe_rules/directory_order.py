@@ -1,0 +1,117 @@
+"""CSF202: the order of a directory listing in a cached prefix."""
+
+from __future__ import annotations
+
+from cachesafe_rules.arrival_rule import ArrivalRule
+from cachesafe_rules.example import bad, good
+
+__all__ = ["DirectoryOrder"]
+
+
+class DirectoryOrder(ArrivalRule):
+    """File names become text or tools in the order in which the file system lists them.
+
+    ## Why
+
+    `os.listdir`, `scandir`, `glob` and `iterdir` promise no order: it depends on the file system and on the order in
+    which files were made, so two machines, two checkouts or two containers send different prompts for the same files.
+
+    ## What to do
+
+    Sort the listing: `sorted(Path("skills").glob("*.md"))`. Where files come and go during a conversation, put the
+    listing into the newest user message or behind a tool.
+    """
+
+    code = "CSF202"
+    name = "directory-order"
+    severity = "warning"
+    kinds = ("listing",)
+
+    VALID = (
+        good("""
+from pathlib import Path
+
+
+def system_prompt() -> str:
+    skills = sorted(p.stem for p in Path("skills").glob("*.md"))
+    return "Your skills: " + ", ".join(skills)
+"""),
+        good("""
+import os
+
+
+def list_folder(path: str) -> str:
+    "A tool: what is in a folder."
+    return "\\n".join(os.listdir(path))
+
+
+def build(history, question):
+    return [{"role": "system", "content": "Use list_folder."}, *history, {"role": "user", "content": question}]
+"""),
+        good("""
+from pathlib import Path
+
+
+def newest_log() -> str:
+    return max(Path("logs").glob("*.log")).name
+
+
+SYSTEM_PROMPT = "You read logs."
+"""),
+        good("""
+import os
+
+
+def system_prompt() -> str:
+    names = os.listdir("skills")
+    names.sort()
+    return f"Your skills: {names}"
+"""),
+    )
+    INVALID = (
+        bad("""
+import os
+
+
+def build(question):
+    names = os.listdir("skills")
+    system = f"Your skills: {', '.join(names)}"  # <--
+    return [{"role": "system", "content": system}, {"role": "user", "content": question}]  # <--
+"""),
+        bad("""
+from pathlib import Path
+
+from langchain_core.messages import SystemMessage
+
+
+def messages(history):
+    parts = []
+    for path in Path("skills").iterdir():
+        parts.append(path.name)
+    return [SystemMessage(content="Your skills: " + "\\n".join(parts)), *history]  # <--
+"""),
+        bad("""
+import glob
+
+import anthropic
+
+
+def ask(client: anthropic.Anthropic, messages):
+    files = glob.glob("docs/*.md")
+    system = "Documents: %s" % ", ".join(files)  # <--
+    return client.messages.create(model="claude-sonnet-5", max_tokens=500, system=system, messages=messages)  # <--
+"""),
+        bad("""
+from pathlib import Path
+
+
+def skill_tool():
+    names = {p.parent.name: p for p in Path("skills").rglob("SKILL.md")}
+    listed = "\\n".join(f"- {name}" for name in names)
+    return {  # <--
+        "name": "load_skill",
+        "description": f"Load a skill. Skills:\\n{listed}",  # <--
+        "input_schema": {"type": "object", "properties": {}},
+    }
+"""),
+    )

@@ -1,0 +1,95 @@
+"""CSF110: the state of a running program in a cached prefix."""
+
+from __future__ import annotations
+
+from cachesafe_rules.arrival_rule import ArrivalRule
+from cachesafe_rules.example import bad, good
+
+__all__ = ["RuntimeState"]
+
+
+class RuntimeState(ArrivalRule):
+    """A page, a cursor, a counter or a step number stands in the system text or the tools.
+
+    ## Why
+
+    The system text should say what holds for the whole conversation. State that moves at each step makes it another
+    text at each step, and everything behind it, the history included, is computed and billed again every time.
+
+    ## What to do
+
+    Put the state into the newest user message, or let a tool return it: there it belongs to its step, and stays as it
+    was when the next step is appended.
+    """
+
+    code = "CSF110"
+    name = "runtime-state"
+    severity = "warning"
+    kinds = ("state", "mutable")
+
+    VALID = (
+        good("""
+def build(history, step, limit):
+    newest = {"role": "user", "content": f"Step {step} of {limit}. Go on."}
+    return [{"role": "system", "content": "You drive a browser."}, *history, newest]
+"""),
+        good("""
+MAX_STEPS = 10
+SYSTEM_PROMPT = f"You have {MAX_STEPS} steps."
+
+
+def build(history, page):
+    return [{"role": "system", "content": SYSTEM_PROMPT}, *history, {"role": "user", "content": page.url}]
+"""),
+        good("""
+import logging
+
+log = logging.getLogger(__name__)
+
+
+class Agent:
+    def __init__(self):
+        self.step = 0
+
+    def build(self, history):
+        self.step += 1
+        log.info("step %s", self.step)
+        return [{"role": "system", "content": "You drive a browser."}, *history]
+"""),
+    )
+    INVALID = (
+        bad("""
+class Agent:
+    def __init__(self):
+        self.step = 0
+
+    def build(self, history):
+        self.step += 1
+        system = f"You drive a browser. This is step {self.step}."  # <--
+        return [{"role": "system", "content": system}, *history]  # <--
+"""),
+        bad("""
+import anthropic
+
+
+def ask(client: anthropic.Anthropic, page, messages):
+    system = f"You drive a browser. Current page: {page.url}"  # <--
+    return client.messages.create(model="claude-sonnet-5", max_tokens=500, system=system, messages=messages)  # <--
+"""),
+        bad("""
+from langchain_core.messages import SystemMessage
+
+
+def messages(current_state, history):
+    text = "You drive a browser. URL: " + current_state.url  # <--
+    return [SystemMessage(content=text), *history]  # <--
+"""),
+        bad("""
+def run(client, task):
+    messages = [{"role": "user", "content": task}]
+    for step in range(10):
+        system = f"You are an agent. Step {step + 1} of 10."  # <--
+        reply = client.messages.create(model="claude-sonnet-5", max_tokens=500, system=system, messages=messages)  # <--
+        messages.append({"role": "assistant", "content": reply.content})
+"""),
+    )

@@ -1,0 +1,116 @@
+"""CSF201: the order of a set in a cached prefix."""
+
+from __future__ import annotations
+
+from cachesafe_rules.arrival_rule import ArrivalRule
+from cachesafe_rules.example import bad, good
+
+__all__ = ["UnorderedSet"]
+
+
+class UnorderedSet(ArrivalRule):
+    """The elements of a set become text or a list in the order in which the set holds them.
+
+    ## Why
+
+    Python's hashes of strings are salted anew in every process, so a set of strings has another order in each of them:
+    two workers, or the same worker after a restart, send different prompts for the same data. Inside one process it
+    looks stable, which is why tests do not see it.
+
+    ## What to do
+
+    Sort where the set becomes text: `", ".join(sorted(names))`. Membership tests and lookups need no order.
+    """
+
+    code = "CSF201"
+    name = "unordered-set"
+    severity = "warning"
+    kinds = ("set",)
+
+    VALID = (
+        good("""
+LANGUAGES = {"de", "en", "fr"}
+
+
+def system_prompt() -> str:
+    return "You speak " + ", ".join(sorted(LANGUAGES))
+"""),
+        good("""
+ALLOWED = {"search", "fetch"}
+
+
+def build(names, question):
+    chosen = [name for name in names if name in ALLOWED]
+    return [{"role": "system", "content": f"Tools: {', '.join(chosen)}"}, {"role": "user", "content": question}]
+"""),
+        good("""
+def system_prompt(topics) -> str:
+    unique = sorted(set(topics))
+    return f"You know {len(unique)} topics: {unique}"
+"""),
+        good("""
+def system_prompt(topics: list[str]) -> str:
+    unique = list(dict.fromkeys(topics))
+    return f"You know: {unique}"
+"""),
+        good("""
+LANGUAGES = frozenset({"de", "en"})
+
+
+def build(question):
+    newest = {"role": "user", "content": f"{question} ({', '.join(LANGUAGES)})"}
+    return [{"role": "system", "content": "You translate."}, newest]
+"""),
+    )
+    INVALID = (
+        bad("""
+LANGUAGES = {"de", "en", "fr"}
+
+
+def system_prompt() -> str:
+    return "You speak " + ", ".join(LANGUAGES)  # <--
+"""),
+        bad("""
+from langchain_core.messages import SystemMessage
+
+
+def messages(documents, history):
+    topics = set(d.topic for d in documents)
+    return [SystemMessage(content=f"You know about {topics}."), *history]  # <--
+"""),
+        bad("""
+import anthropic
+
+SKILLS = frozenset({"read", "write", "count"})
+
+
+def ask(client: anthropic.Anthropic, messages):
+    lines = [f"- {skill}" for skill in SKILLS]
+    system = "You can:\\n" + "\\n".join(lines)  # <--
+    return client.messages.create(model="claude-sonnet-5", max_tokens=500, system=system, messages=messages)  # <--
+"""),
+        bad("""
+from smolagents import Tool
+
+
+class Interpreter(Tool):
+    name = "python_interpreter"
+    output_type = "string"
+
+    def __init__(self, authorized_imports):
+        self.authorized_imports = list(set(authorized_imports))
+        self.inputs = {  # <--
+            "code": {
+                "type": "string",
+                "description": f"The code; these imports are allowed: {self.authorized_imports}.",  # <--
+            }
+        }
+"""),
+        bad("""
+from pydantic_ai import Agent
+
+TOPICS = {"tax", "law"} | {"rent"}
+
+agent = Agent("openai:gpt-5", system_prompt=f"You advise on {', '.join(TOPICS)}.")  # <--
+"""),
+    )
