@@ -27,36 +27,54 @@ _SEVERITIES = ("error", "warning", "note")
 class Entry(NamedTuple):
     """Where a rule lives: `module` inside this package, `cls` the class in it."""
 
-    code: str name: str module: str cls: str
+    code: str
+    name: str
+    module: str
+    cls: str
 
-     RULES = (     Entry("CSF101", "clock-in-prefix", "clock_in_prefix", "ClockInPrefix"),     Entry("CSF102",
-    "frozen-clock", "frozen_clock", "FrozenClock"),     Entry("CSF103", "daily-date", "daily_date", "DailyDate"),
-    Entry("CSF104", "random-value", "random_value", "RandomValue"),     Entry("CSF105", "user-or-session-data",
-    "user_or_session_data", "UserOrSessionData"),     Entry("CSF106", "host-environment", "host_environment",
-    "HostEnvironment"),     Entry("CSF107", "build-or-git-state", "build_or_git_state", "BuildOrGitState"),
-    Entry("CSF108", "object-repr", "object_repr", "ObjectRepr"),     Entry("CSF109", "memory-text", "memory_text",
-    "MemoryText"),     Entry("CSF110", "runtime-state", "runtime_state", "RuntimeState"),     Entry("CSF111",
-    "framework-flag", "framework_flag", "FrameworkFlag"),     Entry("CSF112", "template-clock", "template_clock",
-    "TemplateClock"),     Entry("CSF201", "unordered-set", "unordered_set", "UnorderedSet"),     Entry("CSF202",
-    "directory-order", "directory_order", "DirectoryOrder"),     Entry("CSF203", "unsorted-json", "unsorted_json",
-    "UnsortedJson"),     Entry("CSF204", "unstable-tool-order", "unstable_tool_order", "UnstableToolOrder"),
-    Entry("CSF301", "changing-before-stable", "changing_before_stable", "ChangingBeforeStable"),     Entry("CSF302",
-    "history-insert", "history_insert", "HistoryInsert"),     Entry("CSF303", "sliding-window", "sliding_window",
-    "SlidingWindow"),     Entry("CSF304", "summarised-history", "summarised_history", "SummarisedHistory"),
-    Entry("CSF305", "tools-per-turn", "tools_per_turn", "ToolsPerTurn"),     Entry("CSF306", "model-per-call",
-    "model_per_call", "ModelPerCall"),     Entry("CSF307", "edited-history", "edited_history", "EditedHistory"),
+
+RULES = (
+    Entry("CSF101", "clock-in-prefix", "clock_in_prefix", "ClockInPrefix"),
+    Entry("CSF102", "frozen-clock", "frozen_clock", "FrozenClock"),
+    Entry("CSF103", "daily-date", "daily_date", "DailyDate"),
+    Entry("CSF104", "random-value", "random_value", "RandomValue"),
+    Entry("CSF105", "user-or-session-data", "user_or_session_data", "UserOrSessionData"),
+    Entry("CSF106", "host-environment", "host_environment", "HostEnvironment"),
+    Entry("CSF107", "build-or-git-state", "build_or_git_state", "BuildOrGitState"),
+    Entry("CSF108", "object-repr", "object_repr", "ObjectRepr"),
+    Entry("CSF109", "memory-text", "memory_text", "MemoryText"),
+    Entry("CSF110", "runtime-state", "runtime_state", "RuntimeState"),
+    Entry("CSF111", "framework-flag", "framework_flag", "FrameworkFlag"),
+    Entry("CSF112", "template-clock", "template_clock", "TemplateClock"),
+    Entry("CSF201", "unordered-set", "unordered_set", "UnorderedSet"),
+    Entry("CSF202", "directory-order", "directory_order", "DirectoryOrder"),
+    Entry("CSF203", "unsorted-json", "unsorted_json", "UnsortedJson"),
+    Entry("CSF204", "unstable-tool-order", "unstable_tool_order", "UnstableToolOrder"),
+    Entry("CSF301", "changing-before-stable", "changing_before_stable", "ChangingBeforeStable"),
+    Entry("CSF302", "history-insert", "history_insert", "HistoryInsert"),
+    Entry("CSF303", "sliding-window", "sliding_window", "SlidingWindow"),
+    Entry("CSF304", "summarised-history", "summarised_history", "SummarisedHistory"),
+    Entry("CSF305", "tools-per-turn", "tools_per_turn", "ToolsPerTurn"),
+    Entry("CSF306", "model-per-call", "model_per_call", "ModelPerCall"),
+    Entry("CSF307", "edited-history", "edited_history", "EditedHistory"),
     Entry("CSF401", "marker-on-changing-block", "marker_on_changing_block", "MarkerOnChangingBlock"),
-    Entry("CSF402", "too-many-markers", "too_many_markers", "TooManyMarkers"),     Entry("CSF403", "ttl-order",
-    "ttl_order", "TtlOrder"),     Entry("CSF404", "cache-key-per-run", "cache_key_per_run", "CacheKeyPerRun"),
-    Entry("CSF901", "syntax-error", "syntax_error", "SyntaxErrorFound"),     Entry("CSF902", "unused-suppression",
-    "unused_suppression", "UnusedSuppression"),     Entry("CSF903", "unknown-suppression", "unknown_suppression",
-    "UnknownSuppression"),     Entry("CSF904", "bare-suppression", "bare_suppression", "BareSuppression"), )
+    Entry("CSF402", "too-many-markers", "too_many_markers", "TooManyMarkers"),
+    Entry("CSF403", "ttl-order", "ttl_order", "TtlOrder"),
+    Entry("CSF404", "cache-key-per-run", "cache_key_per_run", "CacheKeyPerRun"),
+    Entry("CSF901", "syntax-error", "syntax_error", "SyntaxErrorFound"),
+    Entry("CSF902", "unused-suppression", "unused_suppression", "UnusedSuppression"),
+    Entry("CSF903", "unknown-suppression", "unknown_suppression", "UnknownSuppression"),
+    Entry("CSF904", "bare-suppression", "bare_suppression", "BareSuppression"),
+)
 
-     def known_codes() -> dict[str, str]:     """Our codes and their names, in order; imports no rule."""     return
-    {entry.code: entry.name for entry in RULES}
 
-     def load_rules(codes: Iterable[str]) -> list[Rule]:     """The rules with these codes, in the order of the codes,
-    each once; only their modules are imported.
+def known_codes() -> dict[str, str]:
+    """Our codes and their names, in order; imports no rule."""
+    return {entry.code: entry.name for entry in RULES}
+
+
+def load_rules(codes: Iterable[str]) -> list[Rule]:
+    """The rules with these codes, in the order of the codes, each once; only their modules are imported.
 
     Raises ValueError for a code that is not ours.
     """
