@@ -211,7 +211,8 @@ def _price(source: Source) -> str:
 def remedy(source: Source) -> str:
     """What to do about it; a clock always gets the same three ways out."""
     if source.kind == "flag":
-        return f"switch {source.api} off, and {_CLOCK_HINTS}"
+        timed = source.granularity in _MINUTES or source.granularity == "hour" or is_date(source)
+        return f"switch {source.api} off, and {_CLOCK_HINTS if timed else _REMEDIES['session']}"
     if source.kind != "clock":
         return _REMEDIES.get(source.kind, _REMEDIES["state"])
     if is_frozen(source):
