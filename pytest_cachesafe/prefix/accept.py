@@ -9,14 +9,13 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from pytest_cachesafe.configuration import file_stamp, read_table
 from pytest_cachesafe.prefix.causes import CAUSES
 from pytest_cachesafe.prefix.compare import Divergence
 from pytest_cachesafe.prompt import UsageError
 
 __all__ = ["Accept", "Acceptances", "project_acceptances"]
 
-# Keys of [tool.cachesafe]; options of the plugin have their place among pytest's own.
-_KEYS = ("accept",)
 _PARTS = ("template", "tools", "system", "message", "generation_prompt")
 
 
@@ -194,37 +193,17 @@ def project_acceptances(start: Path | None = None) -> list[Accept]:
     """
     folder = (start or Path.cwd()).resolve()
     for parent in (folder, *folder.parents):
-        path = parent / "pyproject.toml"
-        try:
-            found = path.stat()
-        except OSError:
-            continue
-        return list(_read(path, found.st_mtime_ns, found.st_size))
+        path = str(parent / "pyproject.toml")
+        stamp = file_stamp(path)
+        if stamp is not None:
+            return list(_read(path, stamp))
     return []
 
 
 @lru_cache(maxsize=16)
-def _read(path: Path, mtime: int, size: int) -> tuple[Accept, ...]:
+def _read(path: str, stamp: tuple[int, int]) -> tuple[Accept, ...]:
     """The file's acceptances; read again only when the file changed, since every check asks."""
-    import sys
-
-    data = path.read_bytes()
-    if b"cachesafe" not in data:
-        return ()
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
-    try:
-        section = tomllib.loads(data.decode("utf-8")).get("tool", {}).get("cachesafe", {})
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise UsageError(f"{path}: not valid TOML: {error}") from None
-    for key in section:
-        if key not in _KEYS:
-            near = difflib.get_close_matches(str(key), _KEYS, 1)
-            hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(_KEYS)}"
-            raise UsageError(f"{path}: [tool.cachesafe] has no key {key!r}; {hint}")
-    tables = section.get("accept", [])
+    tables = (read_table(path, stamp) or {}).get("accept", [])
     if not isinstance(tables, list) or not all(isinstance(t, dict) for t in tables):
         raise UsageError(f"{path}: [[tool.cachesafe.accept]] must be an array of tables")
     return tuple(Accept.from_mapping(t, f"{path}: [[tool.cachesafe.accept]] {i + 1}") for i, t in enumerate(tables))
