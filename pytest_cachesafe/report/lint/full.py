@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_cachesafe.findings import Finding
 from pytest_cachesafe.lint.result import LintResult, Sources
 from pytest_cachesafe.report.lint.frame import frame, source_line
-from pytest_cachesafe.report.lint.place import confidence_of, head, place_of
+from pytest_cachesafe.report.lint.place import Place, confidence_of, head, place_of
 from pytest_cachesafe.report.visible import visible
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ def _paragraph(finding: Finding, sources: Sources) -> list[str]:
     place = place_of(finding)
     out = [head(finding, severity=True)]
     out += frame(sources(place.filename) or (), place)
-    out += _path(finding, sources)
+    out += _path(finding, place, sources)
     if (confidence := confidence_of(finding)) != "high":
         out.append(f"  confidence: {visible(confidence)}")
     for line in (finding.help or "").splitlines():
@@ -42,8 +42,8 @@ def _paragraph(finding: Finding, sources: Sources) -> list[str]:
     return out
 
 
-def _path(finding: Finding, sources: Sources) -> list[str]:
-    """The stations of the value, source first, each with its line of source."""
+def _path(finding: Finding, place: Place, sources: Sources) -> list[str]:
+    """The stations of the value, source first, each with its line of source unless the frame begins with it."""
     steps = list(finding.flow)
     if not steps:
         return []
@@ -55,7 +55,8 @@ def _path(finding: Finding, sources: Sources) -> list[str]:
         if left_out > 0 and index == _STEPS // 2:
             out.append(f"    ... {left_out} more step{'' if left_out == 1 else 's'} (json has all)")
         out.append(f"    {visible(f'{step.filename}:{step.row}: {step.message}')}")
-        line = source_line(sources(step.filename), step.row)
+        framed = (step.filename, step.row) == (place.filename, place.row)
+        line = None if framed else source_line(sources(step.filename), step.row)
         if line:
             out.append(f"      {step.row} | {line}")
     return out

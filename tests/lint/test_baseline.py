@@ -1,0 +1,184 @@
+"""The baseline: what it holds survives edits elsewhere, and it hides nothing else."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lint_findings import any_text, finding, sources_of
+
+from pytest_cachesafe.findings import Finding
+from pytest_cachesafe.lint.baseline import apply_baseline, fingerprint_of, with_fingerprints, write_baseline
+from pytest_cachesafe.usage import UsageError
+
+LINE = 'prompt = f"{now()}"'
+
+
+def found_in(text: str, name: str = "app__agent", code: str = "CSF101") -> list[Finding]:
+    """A finding in every row that holds `now()`, over the whole row."""
+    findings = [
+        finding(code, row=row, column=len(line) - len(line.lstrip()) + 1, end=(row, len(line.rstrip()) + 1))
+        for row, line in enumerate(text.splitlines(), 1)
+        if "now()" in line
+    ]
+    return with_fingerprints(findings, sources_of(**{name: text}))
+
+
+def marks(findings: list[Finding]) -> list[str]:
+    return [found.data["fingerprint"] for found in findings]
+
+
+def test_a_fingerprint_is_sixteen_hex_digits_and_replaces_nothing_else() -> None:
+    [found] = found_in(LINE)
+    assert len(marks([found])[0]) == 16
+    assert int(marks([found])[0], 16) >= 0
+    assert found.data["name"] == "clock-in-prefix"
+
+
+def test_it_survives_moved_indented_and_commented_lines() -> None:
+    moved = f"import x\n\n\nif x:\n    {LINE}\n"
+    assert marks(found_in(moved)) == marks(found_in(LINE))
+
+
+def test_it_survives_a_wrapped_statement() -> None:
+    text = "prompt = f(\n    now(),\n    2\n)  # why\n"
+    wrapped = with_fingerprints([finding(row=1, column=1, end=(4, 2))], sources_of(app__agent=text))
+    flat = with_fingerprints([finding(row=1, column=1, end=(1, 22))], sources_of(app__agent="prompt = f(now(), 2)"))
+    assert marks(wrapped) == marks(flat)
+
+
+def test_equal_lines_differ_by_their_number() -> None:
+    first, second = found_in(f"{LINE}\nx = 1\n{LINE}\n")
+    assert marks([first]) == marks(found_in(LINE))
+    assert marks([first]) != marks([second])
+    assert marks([second]) == [fingerprint_of(second, LINE, 1)]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        finding("CSF102", row=1, end=(1, 20)),
+        finding(filename="b.py", row=1, end=(1, 20)),
+    ],
+)
+def test_it_differs_by_rule_and_file(other: Finding) -> None:
+    texts = sources_of(app__agent=LINE, b=LINE)
+    one, two = with_fingerprints([finding(row=1, end=(1, 20)), other], texts)
+    assert marks([one]) != marks([two])
+
+
+def test_it_differs_by_statement() -> None:
+    assert marks(found_in(LINE)) != marks(found_in(LINE.replace("prompt", "text")))
+
+
+def test_a_file_that_cannot_be_read_is_known_by_the_message() -> None:
+    one, two = with_fingerprints([finding(message="a"), finding(message="b")], lambda name: None)
+    assert marks([one]) != marks([two])
+
+
+_lines = st.lists(st.sampled_from([LINE, f"    {LINE}", "x = 1", "", "log(now())"]), max_size=8)
+
+
+@settings(deadline=None)
+@given(_lines)
+def test_fingerprints_of_a_file_are_unique(lines: list[str]) -> None:
+    found = marks(found_in("\n".join(lines)))
+    assert len(set(found)) == len(found)
+
+
+@settings(deadline=None)
+@given(_lines, st.lists(st.sampled_from(["y = 2", "", "# note"]), max_size=4))
+def test_lines_put_in_front_change_no_fingerprint(lines: list[str], before: list[str]) -> None:
+    assert marks(found_in("\n".join([*before, *lines]))) == marks(found_in("\n".join(lines)))
+
+
+def test_what_is_in_the_baseline_is_not_reported(tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    old = found_in(f"{LINE}\nlog(now())\n")
+    assert write_baseline(path, old) == 2
+    now = found_in(f"x = 1\n{LINE}\nnew(now())\n{LINE}\n")
+    kept, matched, stale = apply_baseline(path, now)
+    assert [found.location.row for found in kept] == [3, 4]
+    assert [found.location.row for found in matched] == [2]
+    assert [(entry.fingerprint, entry.count) for entry in stale] == [(marks(old)[1], 1)]
+
+
+def test_the_file_names_tool_schema_and_findings(tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    [found] = found_in(LINE)
+    write_baseline(path, [found, found])
+    assert json.loads(path.read_text()) == {
+        "schema": 1,
+        "tool": "pytest-cachesafe",
+        "findings": [
+            {"filename": "app/agent.py", "code": "CSF101", "fingerprint": marks([found])[0], "count": 2},
+        ],
+    }
+
+
+def test_a_count_bounds_how_many_are_hidden(tmp_path: Path) -> None:
+    path = tmp_path / "baseline.json"
+    found = finding()
+    write_baseline(path, [found, found])
+    kept, matched, stale = apply_baseline(path, [found] * 3)
+    assert (len(kept), len(matched), stale) == (1, 2, [])
+    assert apply_baseline(path, [found])[2][0].count == 1
+
+
+@settings(deadline=None)
+@given(st.lists(st.tuples(st.sampled_from(["CSF101", "CSF203"]), any_text, st.integers(1, 9)), max_size=6))
+def test_a_baseline_matches_what_it_was_written_from(
+    tmp_path_factory: pytest.TempPathFactory, places: list[tuple[str, str, int]]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "any.json"
+    found = with_fingerprints(
+        [finding(code, filename=name, row=row) for code, name, row in places], lambda name: ["same"] * 9
+    )
+    write_baseline(path, found)
+    before = path.read_bytes()
+    assert apply_baseline(path, found) == ([], found, [])
+    write_baseline(path, found[::-1])
+    assert path.read_bytes() == before
+
+
+def test_a_missing_baseline_says_how_to_write_one(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"none\.json' does not exist: write it with --write-baseline") as caught:
+        apply_baseline(tmp_path / "none.json", [])
+    assert "\n" not in str(caught.value)
+
+
+_ENTRY = {"filename": "a.py", "code": "CSF101", "fingerprint": "00", "count": 1}
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        ("{", "is not JSON"),
+        (b"\xff\xfe\x00", "is not JSON"),
+        ("[" * 200_000, "is not JSON"),
+        ("[]", "is no baseline"),
+        ("{}", "is no baseline"),
+        ('{"schema": true, "findings": []}', "is no baseline"),
+        ('{"schema": 1, "findings": {}}', "is no baseline"),
+        ('{"schema": 2, "findings": []}', "has schema 2, this version reads 1"),
+        (json.dumps({"schema": 1, "findings": [_ENTRY, {**_ENTRY, "count": 0}]}), "finding 1 is damaged"),
+        (json.dumps({"schema": 1, "findings": [{**_ENTRY, "code": None}]}), "finding 0 is damaged"),
+        (json.dumps({"schema": 1, "findings": ["x"]}), "finding 0 is damaged"),
+    ],
+)
+def test_a_damaged_baseline_is_a_user_mistake(tmp_path: Path, content: str | bytes, words: str) -> None:
+    path = tmp_path / "baseline.json"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    with pytest.raises(UsageError, match=words) as caught:
+        apply_baseline(path, [])
+    assert "\n" not in str(caught.value)
+
+
+def test_a_folder_is_no_baseline(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match="cannot be read"):
+        apply_baseline(tmp_path, [])
+    with pytest.raises(UsageError, match="cannot write"):
+        write_baseline(tmp_path, [])
