@@ -21,7 +21,7 @@ def documents() -> dict[str, str]:
 
 
 def main(arguments: list[str], root: Path) -> int:
-    """Write what is stale below `root`, delete pages of rules that are gone; with `--check` 1 if there are such files."""
+    """Write what is stale below `root` and delete pages of rules that are gone; `--check`: 1 if there are such."""
     if arguments not in ([], ["--check"]):
         sys.stderr.write("python -m cachesafe_rules takes no argument but --check\n")
         return 2

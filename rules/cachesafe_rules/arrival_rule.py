@@ -9,7 +9,7 @@ from cachesafe_rules.api import Context, Report, Rule
 from cachesafe_rules.model import Arrival, Source, Step, Taint
 from cachesafe_rules.policy import rank, remedy, sentence, severity, spelling
 
-__all__ = ["ArrivalRule", "in_template"]
+__all__ = ["ArrivalRule", "in_template", "joined"]
 
 _MEDIUM = frozenset({"user", "session", "memory", "file", "build", "state", "mutable"})
 
@@ -17,6 +17,11 @@ _MEDIUM = frozenset({"user", "session", "memory", "file", "build", "state", "mut
 def in_template(arrival: Arrival, source: Source) -> bool:
     """Whether the clock is called by the prompt template itself, not by the Python code that fills it."""
     return arrival.part == "template" or not source.span.filename.endswith((".py", ".pyi"))
+
+
+def joined(steps: Sequence[Step]) -> tuple[Step, ...]:
+    """Several ways one after the other; a step that they share is told once, where the last of them comes by."""
+    return tuple(reversed(dict.fromkeys(reversed(steps))))
 
 
 class ArrivalRule(Rule):
@@ -45,7 +50,7 @@ class ArrivalRule(Rule):
             span=arrival.span,
             severity=severity(source),
             confidence="medium" if source.kind in _MEDIUM else "high",
-            steps=tuple(dict.fromkeys(steps)),
+            steps=joined(steps),
             group=arrival.function or None,
             help=remedy(source),
             data={

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from cachesafe_rules.api import Report, Rule
-from cachesafe_rules.arrival_rule import ArrivalRule
+from cachesafe_rules.arrival_rule import ArrivalRule, joined
 from cachesafe_rules.model import Step
 from cachesafe_rules.policy import rank
 
@@ -80,7 +80,7 @@ def _merged(group: list[Told]) -> Told:
     data = {**first.data, "also": _unique(also)}
     if sources:
         data["sources"] = sources
-    return rule, replace(first, steps=tuple(dict.fromkeys(steps)), data=data)
+    return rule, replace(first, steps=joined(steps), data=data)
 
 
 def _steps(report: Report) -> list[Step]:

@@ -144,6 +144,15 @@ def make_agent():
     return Agent(name="coder", instructions=f"You edit code below {Path.cwd()}.")  # <--
 """),
         bad("""
+import getpass
+
+from langchain_core.messages import SystemMessage
+
+
+def messages(history):
+    return [SystemMessage(content=f"You help {getpass.getuser()} with the shell."), *history]  # <--
+"""),
+        bad("""
 import socket
 
 from google.genai import types

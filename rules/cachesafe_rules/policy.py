@@ -31,7 +31,7 @@ KINDS = (
 )  # fmt: skip
 GRANULARITIES = (
     "call", "microsecond", "second", "minute", "hour", "day", "week", "month", "year", "session", "user", "process",
-    "host",
+    "release", "host",
 )  # fmt: skip
 
 _MINUTES = frozenset({"call", "microsecond", "second", "minute"})
@@ -51,6 +51,7 @@ _OFTEN = {
     "session": "with every session",
     "user": "from user to user",
     "process": "with every process",
+    "release": "with every release",
     "host": "from machine to machine",
 }
 _BETWEEN = {
@@ -127,7 +128,9 @@ def severity(source: Source) -> str:
         return "warning"
     if kind in ("clock", "flag"):
         return _timed(kind, often)
-    if kind in ("random", "temp", "repr"):
+    if kind == "repr":
+        return "warning" if source.frozen else "error"
+    if kind in ("random", "temp"):
         # One value per process or session still serves the requests of that process or session.
         return "warning" if source.frozen or often in ("session", "process", "host", "user") else "error"
     return "note" if kind in _NOTES else "warning"

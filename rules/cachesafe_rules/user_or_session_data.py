@@ -76,13 +76,11 @@ def build(user, question):
     return [{"role": "system", "content": system}, {"role": "user", "content": question}]  # <--
 """),
         bad("""
-import getpass
-
 from langchain_core.messages import SystemMessage
 
 
-def messages(history):
-    return [SystemMessage(content=f"You help {getpass.getuser()} with the shell."), *history]  # <--
+def messages(user, history):
+    return [SystemMessage(content=f"You help {user.first_name} in {user.location}."), *history]  # <--
 """),
         bad("""
 import anthropic
