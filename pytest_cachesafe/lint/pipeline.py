@@ -1,0 +1,321 @@
+"""One project from its list of files to findings: pre-filter, flow analysis, rules, folding, last look on the tree.
+
+A *unit* is what the analysis of one file gives: where volatile values it can see arrive (in this file or others), and
+what the structural rules say of it. Rules on arrivals run when all units are there, since the callers of a function
+decide what arrives in it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_cachesafe.lint.discover import is_test_path
+
+if TYPE_CHECKING:
+    from cachesafe_rules.api import Report, Rule
+    from cachesafe_rules.model import Arrival
+
+    from pytest_cachesafe.findings import Finding
+    from pytest_cachesafe.lint.cache import Store
+    from pytest_cachesafe.lint.discover import FileEntry
+    from pytest_cachesafe.lint.flow import Analysis, EntryResult
+    from pytest_cachesafe.lint.settings import Settings
+
+__all__ = ["Passed", "Pipeline", "Project"]
+
+_ENTRY, _NEEDLE, _BINARY, _COMMENT = 1, 2, 4, 8
+# Below this many bytes every file that is reported on is parsed, so that broken ones are told; in large trees that
+# would cost more than all the rest, and what cannot be parsed is other tools' business too.
+_PARSE_ALL_BYTES = 1 << 20
+
+
+class Project(NamedTuple):
+    """What a run works on. `files`: all of the project's Python files by name; `overlay`: text that is not on disk."""
+
+    root: str
+    files: Mapping[str, FileEntry]
+    settings: Settings
+    rules: Sequence[Rule]
+    overlay: Mapping[str, bytes]
+    include_tests: bool = False
+    strict: bool = False
+
+
+class Passed(NamedTuple):
+    """The outcome: findings named relative to the root, one name per suppressed finding, files read beside the index."""
+
+    findings: list[Finding]
+    suppressed: list[str]
+    crashed: list[str]
+    warnings: list[str]
+    extra: frozenset[str]
+
+
+class _Unit(NamedTuple):
+    arrivals: Sequence[Arrival]
+    reports: Sequence[tuple[str, Report]]
+    used: tuple[str, ...]
+    lookups: tuple[tuple[str, str | None], ...] = ()
+    # Row, column and message where the file cannot be parsed.
+    problem: tuple[int, int, str] | None = None
+
+
+class Pipeline:
+    """One pass over one project."""
+
+    def __init__(self, project: Project, store: Store, analysis: Analysis, jobs: int = 1) -> None:
+        self.project = project
+        self.jobs = jobs
+        self.store = store
+        self.analysis = analysis
+        self.crashed: list[str] = []
+        self.warnings: list[str] = []
+        # Rules with needles look at the tree of one file; the others at what arrives in it.
+        self._on_trees = [rule for rule in project.rules if rule.needles]
+        self._on_flows = [rule for rule in project.rules if not rule.needles]
+        self._by_code = {rule.code: rule for rule in project.rules}
+        self._needles = tuple(dict.fromkeys(needle for rule in self._on_trees for needle in rule.needles))
+        self._units: dict[str, _Unit] = {}
+        self._options = _names_for_rules(project.settings)
+
+    def run(self, wanted: frozenset[str] | None) -> Passed:
+        """Lint the project; `wanted` names the files whose findings will be asked for, None for all of them.
+
+        With a few wanted files only what can concern them is analysed; findings elsewhere are then incomplete.
+        """
+        flags = self._prefilter()
+        candidates = [name for name, flag in flags.items() if flag & (_ENTRY | _NEEDLE) and self._counts(name)]
+        looked_at = [name for name in flags if wanted is None or name in wanted]
+        broken = [name for name in looked_at if flags[name] & _BINARY and self._counts(name)]
+        if sum(self._size(name) for name in looked_at) <= _PARSE_ALL_BYTES:
+            candidates += [n for n in looked_at if not flags[n] & (_ENTRY | _NEEDLE | _BINARY) and self._counts(n)]
+        self._analyse(candidates, wanted, flags)
+        return self._conclude(broken, [n for n in looked_at if flags[n] & _COMMENT and self._counts(n)])
+
+    def _counts(self, name: str) -> bool:
+        """Whether a file is production code (or tests are asked for): a test's own prompts harm nobody."""
+        return self.project.include_tests or not is_test_path(name)
+
+    def _size(self, name: str) -> int:
+        return len(self.project.overlay[name]) if name in self.project.overlay else self.project.files[name].size
+
+    # Pre-filter
+
+    def _prefilter(self) -> dict[str, int]:
+        """Per file: may it hold a sink, may a structural rule apply. Literal bytes only."""
+        flags: dict[str, int] = {}
+        for name in sorted(self.project.files):
+            flag = None if name in self.project.overlay else self.store.flags(name)
+            if flag is None:
+                data = self._read(name)
+                if data is None:
+                    continue
+                flag = self._flags_of(name, data)
+                if name not in self.project.overlay:
+                    self.store.set_flags(name, data, flag)
+            flags[name] = flag
+        return flags
+
+    def _read(self, name: str) -> bytes | None:
+        if name in self.project.overlay:
+            return self.project.overlay[name]
+        try:
+            with open(self.project.files[name].path, "rb") as file:
+                return file.read()
+        except OSError as error:
+            # Readable when the folder was looked through, gone or closed now.
+            self.crashed.append(f"{name}: cannot be read: {error.strerror or error}")
+            return None
+
+    def _flags_of(self, name: str, data: bytes) -> int:
+        if b"\0" in data:
+            return _BINARY
+        flag = _ENTRY if self.analysis.is_entry(name, data) else 0
+        if any(needle in data for needle in self._needles):
+            flag |= _NEEDLE
+        # A suppression names us or one of our rules; of a bare `noqa` nobody can say whether it is of use.
+        if b"cachesafe" in data or b"CSF" in data:
+            flag |= _COMMENT
+        return flag
+
+    # Analysis
+
+    def _analyse(self, candidates: Sequence[str], wanted: frozenset[str] | None, flags: Mapping[str, int]) -> None:
+        """Units of the candidates; with few wanted files, of those that may concern them."""
+        if wanted is None:
+            for name in candidates:
+                self._units[name] = self._unit(name, flags[name])
+            return
+        from pytest_cachesafe.lint.reach import Reach
+
+        reach = Reach(self.project.files, self._read)
+        focus, left = set(wanted), list(candidates)
+        while True:
+            # What arrives in a file depends on all of its callers, so files that findings lie in are wanted as well.
+            near = reach.of(focus)
+            todo = [name for name in left if name in focus or self._concerns(name, focus, near)]
+            if not todo:
+                return
+            for name in todo:
+                self._units[name] = self._unit(name, flags[name])
+            left = [name for name in left if name not in self._units]
+            focus |= {a.span.filename for name in todo for a in self._units[name].arrivals}
+
+    def _concerns(self, name: str, focus: set[str], near: frozenset[str] | None) -> bool:
+        known = self.store.unit(name)
+        if known is not None:
+            return not focus.isdisjoint(known.used) or any(a[2][0] in focus for a in known.arrivals)
+        return near is None or name in near
+
+    def _unit(self, name: str, flag: int) -> _Unit:
+        if name not in self.project.overlay:
+            known = self.store.unit(name)
+            if known is not None:
+                made = _decoded(known, self._by_code)
+                if made is not None:
+                    return made
+        crashes = len(self.crashed)
+        unit = self._fresh(name, flag)
+        touched = self.project.overlay and not self.project.overlay.keys().isdisjoint(unit.used)
+        if len(self.crashed) == crashes and not touched and name not in self.project.overlay:
+            self.store.put_unit(name, _encoded(unit))
+        return unit
+
+    def _fresh(self, name: str, flag: int) -> _Unit:
+        try:
+            result = self.analysis.analyse(name)
+        except Exception as error:
+            self.crashed.append(f"{name}: the flow analysis failed: {_words(error)}")
+            return _Unit((), (), (name,))
+        used = tuple(dict.fromkeys((name, *result.used)))
+        parsed = result.parsed
+        if parsed.tree is None:
+            problem = parsed.error
+            at = (problem.row, problem.column, problem.message) if problem is not None else (1, 1, "cannot be parsed")
+            return _Unit(tuple(result.arrivals), (), used, tuple(result.lookups), at)
+        reports = self._structural(name, result) if flag & _NEEDLE else []
+        return _Unit(tuple(result.arrivals), tuple(reports), used, tuple(result.lookups))
+
+    def _structural(self, name: str, result: EntryResult) -> list[tuple[str, Report]]:
+        from pytest_cachesafe.lint.parse import column
+        from pytest_cachesafe.lint.view import build_view
+
+        parsed = result.parsed
+        data = self.analysis.read(name)
+        rules = [rule for rule in self._on_trees if any(needle in data for needle in rule.needles)]
+        if not rules:
+            return []
+        try:
+            view = build_view(parsed.tree, name, lambda row, offset: column(parsed, row, offset), result.taints)
+        except Exception as error:
+            self.crashed.append(f"{name}: the view for the rules failed: {_words(error)}")
+            return []
+        view.arrivals = [a for a in result.arrivals if a.span.filename == name]
+        return [(rule.code, report) for rule in rules for report in self._checked(rule, name, view)]
+
+    def _checked(self, rule: Rule, name: str, view: Any) -> list[Report]:
+        """A rule's reports on a file; a rule that fails is named, and the others go on."""
+        from cachesafe_rules.api import Context, Report
+
+        reports: list[Report] = []
+        try:
+            for report in rule.check(Context(name, view, self._options)):
+                if not isinstance(report, Report):
+                    raise TypeError(f"check() yields Report objects, not {type(report).__name__}")
+                if report.data:
+                    # As it will come out of the cache: lists for tuples, strings for keys.
+                    report.data = json.loads(json.dumps(report.data))
+                reports.append(report)
+        except Exception as error:
+            self.crashed.append(f"{rule.code} ({rule.name}) failed on {name}: {_words(error)}")
+            return []
+        return reports
+
+    # From units to findings
+
+    def _conclude(self, binary: Sequence[str], commented: Sequence[str]) -> Passed:
+        from cachesafe_rules.folding import fold
+        from cachesafe_rules.model import ModuleView
+
+        from pytest_cachesafe.lint.conclude import Concluder
+
+        arriving: dict[str, dict[Arrival, None]] = {}
+        told: dict[str, list[tuple[Rule, Report]]] = {}
+        problems: dict[str, tuple[int, int, str]] = dict.fromkeys(binary, (1, 1, "binary data, not Python source"))
+        extra: set[str] = set()
+        for name in sorted(self._units):
+            unit = self._units[name]
+            for arrival in unit.arrivals:
+                arriving.setdefault(arrival.span.filename, {})[arrival] = None
+            if unit.reports:
+                told.setdefault(name, []).extend((self._by_code[code], report) for code, report in unit.reports)
+            if unit.problem is not None:
+                problems[name] = unit.problem
+            extra.update(unit.used)
+        for name, arrivals in arriving.items():
+            if not self._counts(name):
+                continue
+            view = ModuleView(name, sorted(arrivals, key=_arrival_order))
+            for rule in self._on_flows:
+                told.setdefault(name, []).extend((rule, report) for report in self._checked(rule, name, view))
+        folded = {name: fold(reports) for name, reports in told.items() if reports}
+        concluded = Concluder(self.project, self.store, self._text).conclude(folded, problems, commented)
+        return Passed(
+            concluded.findings,
+            concluded.suppressed,
+            [*self.crashed, *concluded.crashed],
+            [*self.warnings, *concluded.warnings],
+            frozenset(extra - self.project.files.keys()),
+        )
+
+    def _text(self, name: str) -> bytes | None:
+        try:
+            return self.analysis.read(name)
+        except (OSError, KeyError):
+            return None
+
+
+def _names_for_rules(settings: Settings) -> dict[str, Any]:
+    fields: Iterable[str] = getattr(settings, "__dataclass_fields__", ())
+    return {name: getattr(settings, name) for name in fields}
+
+
+def _arrival_order(arrival: Arrival) -> tuple[Any, ...]:
+    return arrival.span, arrival.sink, arrival.function, repr(arrival.taints)
+
+
+def _words(error: BaseException) -> str:
+    text = " ".join(str(error).split())[:200]
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+def _encoded(unit: _Unit) -> Any:
+    from pytest_cachesafe.lint.cache import Unit
+    from pytest_cachesafe.lint.encode import arrival_json, report_json
+
+    return Unit(
+        [arrival_json(arrival) for arrival in unit.arrivals],
+        [[code, report_json(report)] for code, report in unit.reports],
+        unit.used,
+        unit.lookups,
+        list(unit.problem) if unit.problem is not None else None,
+    )
+
+
+def _decoded(unit: Any, rules: Mapping[str, Rule]) -> _Unit | None:
+    """A unit from the cache; None where it is damaged."""
+    from pytest_cachesafe.lint.encode import arrival_from, report_from
+
+    try:
+        reports = tuple((code, report_from(report)) for code, report in unit.reports)
+        if any(code not in rules for code, _ in reports):
+            return None
+        problem = None
+        if unit.problem is not None:
+            row, column, message = unit.problem
+            problem = (int(row), int(column), str(message))
+        return _Unit(tuple(map(arrival_from, unit.arrivals)), reports, unit.used, unit.lookups, problem)
+    except (TypeError, ValueError, IndexError, KeyError):
+        return None

@@ -1,0 +1,361 @@
+"""A lint run: settings, files, one pass per project, and what of its findings is reported.
+
+Paths select what is reported, not what is read: a helper in one file can spoil the prompt that another one builds, so
+the whole project around the paths is looked at (and remembered in the cache).
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_cachesafe.lint.options import LintOptions
+from pytest_cachesafe.usage import UsageError
+
+if TYPE_CHECKING:
+    from cachesafe_rules.api import Rule
+
+    from pytest_cachesafe.findings import Finding
+    from pytest_cachesafe.lint.discover import Discovery, FileEntry
+    from pytest_cachesafe.lint.pipeline import Passed
+    from pytest_cachesafe.lint.result import LintResult, Sources
+    from pytest_cachesafe.lint.settings import Settings
+
+__all__ = ["Outcome", "Run", "lint", "lint_text", "run_lint", "runs_of", "settings_of"]
+
+
+class Outcome(NamedTuple):
+    """`result` has names for people (see `naming`); `text` what goes to standard output in place of a report (a diff, or
+    the mended standard input); `failed`: a file could not be read or a rule failed, exit status 2."""
+
+    result: LintResult
+    sources: Sources
+    rules: Sequence[Rule]
+    failed: bool = False
+    text: str | None = None
+    written: int | None = None
+
+
+class Run(NamedTuple):
+    """One project of a run. `wanted`: names of the files that are reported on; `overlay`: text that is not on disk."""
+
+    settings: Settings
+    discovery: Discovery
+    wanted: frozenset[str]
+    rules: tuple[Rule, ...]
+    known: Mapping[str, str]
+    overlay: Mapping[str, bytes]
+
+    @property
+    def root(self) -> str:
+        return str(self.settings.root)
+
+
+def lint(
+    paths: Sequence[str | os.PathLike[str]],
+    *,
+    select: Sequence[str] | None = None,
+    extend_select: Sequence[str] | None = None,
+    ignore: Sequence[str] | None = None,
+    include_tests: bool = False,
+    strict: bool = False,
+    changed_since: str | None = None,
+    jobs: int = 1,
+    cache: bool = True,
+) -> LintResult:
+    """Lint files and folders and return what was found; changes nothing.
+
+    Raises:
+        UsageError: a missing path, broken settings, an unknown rule, nothing to lint.
+    """
+    given = tuple(os.fspath(path) for path in paths)
+    return run_lint(
+        LintOptions(
+            given,
+            select=_tuple(select),
+            extend_select=_tuple(extend_select),
+            ignore=_tuple(ignore),
+            include_tests=include_tests,
+            strict=strict,
+            changed_since=changed_since,
+            jobs=jobs,
+            cache=cache,
+        )
+    ).result
+
+
+def _tuple(words: Sequence[str] | None) -> tuple[str, ...] | None:
+    return None if words is None else tuple(words)
+
+
+def lint_text(
+    code: str, filename: str = "example.py", select: Sequence[str] = (), settings: Settings | None = None
+) -> list[Finding]:
+    """The findings in one file that stands for itself: no project, no cache, nothing on disk is read.
+
+    Raises:
+        UsageError: an unknown rule in `select`.
+        RuntimeError: a rule failed.
+    """
+    from pytest_cachesafe.lint.cache import Store
+    from pytest_cachesafe.lint.discover import FileEntry
+    from pytest_cachesafe.lint.settings import Settings as Plain
+    from pytest_cachesafe.lint.settings import with_overrides
+
+    if settings is None:
+        settings = Plain(Path(os.devnull, "project"))
+    if select:
+        settings = with_overrides(settings, select=select)
+    data = code.encode("utf-8", "surrogatepass")
+    files = {filename: FileEntry(filename, os.path.join(str(settings.root), filename), len(data), 0)}
+    rules, _ = _rules(settings, strict=False)
+    with no_collection():
+        passed = _pass(settings, files, rules, {filename: data}, Store(settings.root, None, 0), None, tests=True)
+    if passed.crashed:
+        raise RuntimeError(passed.crashed[0])
+    return sorted(passed.findings, key=_order)
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """Without the garbage collector, which looks at every tree again and again and finds nothing."""
+    was = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was:
+            gc.enable()
+
+
+def settings_of(options: LintOptions) -> Settings:
+    """The settings in force for the first path."""
+    from pytest_cachesafe.lint.settings import load_settings
+
+    path = options.stdin_filename if options.stdin is not None else options.paths[0]
+    if options.stdin is None and not os.path.exists(path):
+        raise UsageError(f"{path}: no such file or folder")
+    return _overridden(load_settings(Path(path)), options)
+
+
+def _overridden(settings: Settings, options: LintOptions) -> Settings:
+    from pytest_cachesafe.lint.settings import with_overrides
+
+    return with_overrides(
+        settings,
+        select=options.select,
+        ignore=options.ignore,
+        extend_select=options.extend_select,
+        tests=True if options.include_tests else None,
+        baseline=Path(options.baseline) if options.baseline else None,
+    )
+
+
+def _rules(settings: Settings, *, strict: bool) -> tuple[tuple[Rule, ...], dict[str, str]]:
+    """The rules that are on, and code -> name of all there are."""
+    from cachesafe_rules.registry import known_codes, load_rules, third_party
+
+    known = dict(known_codes())
+    others: list[Rule] = []
+    if settings.rules:
+        from pytest_cachesafe.lint.settings import check_codes
+
+        try:
+            others = third_party(settings.rules)
+        except ValueError as error:
+            raise UsageError(f"{settings.config or '[tool.cachesafe]'}: {error}") from None
+        known.update((rule.code, rule.name) for rule in others)
+        check_codes(settings, known)
+    on = settings.selected(known)
+    if not strict:
+        on -= {"CSF904"}
+    own = known_codes()
+    return (*load_rules(code for code in on if code in own), *(rule for rule in others if rule.code in on)), known
+
+
+def runs_of(options: LintOptions) -> list[Run]:
+    """The projects that the options ask for, with their files.
+
+    Raises:
+        UsageError: see `lint`.
+    """
+    from pytest_cachesafe.lint.discover import discover, projects
+
+    if options.stdin is not None:
+        return [_stdin_run(options)]
+    runs: list[Run] = []
+    for plain, paths in projects([Path(path) for path in options.paths]):
+        settings = _overridden(plain, options)
+        found = discover(paths, settings)
+        wanted = {entry.name for entry in found.files} | set(found.templates)
+        if options.changed_since is not None:
+            from pytest_cachesafe.lint.changed import changed_files
+
+            wanted &= changed_files(settings.root, options.changed_since)
+        rules, known = _rules(settings, strict=options.strict)
+        runs.append(Run(settings, found, frozenset(wanted), rules, known, {}))
+    if options.write_baseline and len(runs) > 1:
+        roots = ", ".join(str(run.settings.root) for run in runs)
+        raise UsageError(f"--write-baseline: the paths belong to several projects ({roots}): write one for each")
+    if not any(run.discovery.files or run.discovery.templates for run in runs):
+        told = [line for run in runs for line in (*run.discovery.unreadable, *run.discovery.warnings)]
+        if not told and not any(run.discovery.excluded for run in runs):
+            raise UsageError(f"no Python file in {', '.join(options.paths)}: nothing to lint")
+    return runs
+
+
+def _stdin_run(options: LintOptions) -> Run:
+    """The project around the file that standard input stands for."""
+    from pytest_cachesafe.lint.discover import Discovery, FileEntry, walk
+    from pytest_cachesafe.lint.settings import load_settings
+
+    path = Path(os.path.abspath(options.stdin_filename))
+    settings = _overridden(load_settings(path), options)
+    folder = Path(os.path.realpath(path.parent))
+    name = (folder / path.name).relative_to(settings.root).as_posix()
+    tree = walk(settings, whole=bool(settings.marker))
+    data = options.stdin or b""
+    files = {entry.name: entry for entry in tree.files}
+    pattern = settings.excluding(name)
+    excluded = [f"{options.stdin_filename}: excluded by {pattern!r}"] if pattern else []
+    entry = FileEntry(name, str(folder / path.name), len(data), 0, explicit=True)
+    files[name] = entry
+    found = Discovery(
+        [] if pattern else [entry], [], [], [], excluded, files, tree.templates, settings, tree.nested
+    )  # fmt: skip
+    rules, known = _rules(settings, strict=options.strict)
+    return Run(settings, found, frozenset() if pattern else frozenset((name,)), rules, known, {name: data})
+
+
+def run_lint(options: LintOptions) -> Outcome:
+    """One run with everything the command line can ask for.
+
+    Raises:
+        UsageError: see `lint`; a baseline that cannot be read or written, a file that cannot be mended.
+    """
+    started = time.time_ns()
+    runs = runs_of(options)
+    with no_collection():
+        if options.fix:
+            from pytest_cachesafe.lint.mend import run_with_fixes
+
+            return run_with_fixes(options, runs, started)
+        return judge(options, [(run, passed_of(run, options, started)) for run in runs])
+
+
+def passed_of(run: Run, options: LintOptions, started: int) -> Passed:
+    """The pass over one project, or what the cache has of it."""
+    from pytest_cachesafe.lint.cache import Store, open_store, run_key
+
+    store = Store(run.settings.root, None, started)
+    if options.cache:
+        from pytest_cachesafe.lint.settings import identity
+
+        key = run_key(run.root, identity(run.settings), run.rules, run.settings.tests, options.strict)
+        store = open_store(run.settings.root, key, started)
+    index = list(run.discovery.index.values())
+    if not run.overlay:
+        whole = store.whole(index)
+        known = None if whole is None else _known(whole)
+        if known is not None:
+            return known
+    wanted: frozenset[str] | None = run.wanted
+    if 2 * len(run.wanted) > len(index):
+        # Nearly everything is asked for: then all of it, and the next run finds it in the cache.
+        wanted = None
+    store.begin(index)
+    passed = _pass(run.settings, run.discovery.index, run.rules, run.overlay, store, wanted,
+                   tests=run.settings.tests, strict=options.strict, jobs=options.jobs)  # fmt: skip
+    store.save()
+    if wanted is None and not run.overlay and not passed.crashed:
+        from pytest_cachesafe.lint.encode import finding_json
+
+        found = [finding_json(finding) for finding in passed.findings]
+        store.save_whole(index, passed.extra, [found, passed.suppressed, passed.warnings])
+    return passed
+
+
+def _known(stored: Any) -> Passed | None:
+    from pytest_cachesafe.lint.encode import finding_from
+    from pytest_cachesafe.lint.pipeline import Passed
+
+    try:
+        findings, suppressed, warnings = stored
+        return Passed(list(map(finding_from, findings)), list(suppressed), [], list(warnings), frozenset())
+    except (TypeError, ValueError, KeyError, IndexError):
+        return None
+
+
+def _pass(
+    settings: Settings,
+    files: Mapping[str, FileEntry],
+    rules: Sequence[Rule],
+    overlay: Mapping[str, bytes],
+    store: Any,
+    wanted: frozenset[str] | None,
+    *,
+    tests: bool,
+    strict: bool = False,
+    jobs: int = 1,
+) -> Passed:
+    from pytest_cachesafe.lint.flow import Analysis
+    from pytest_cachesafe.lint.pipeline import Pipeline, Project
+
+    project = Project(str(settings.root), files, settings, rules, overlay, tests, strict)
+    return Pipeline(project, store, Analysis(settings.root, files, settings, overlay), jobs).run(wanted)
+
+
+def judge(options: LintOptions, passes: Sequence[tuple[Run, Passed]]) -> Outcome:
+    """From what the passes found to what is reported."""
+    from pytest_cachesafe.lint.result import LintResult
+    from pytest_cachesafe.lint.selection import reported
+
+    result = LintResult(strict=options.strict)
+    paths: dict[str, tuple[str, bytes | None]] = {}
+    rules: dict[str, Rule] = {}
+    failed, written = False, None
+    for run, passed in passes:
+        share = reported(run, passed, options, paths)
+        result.findings += share.findings
+        result.suppressed += share.suppressed
+        result.baselined += share.baselined
+        result.stale += share.stale
+        result.files += sum(entry.name in run.wanted for entry in run.discovery.files)
+        result.warnings += [
+            *run.discovery.warnings,
+            *run.discovery.unreadable,
+            *run.discovery.excluded,
+            *share.warnings,
+        ]
+        result.crashed += passed.crashed
+        failed = failed or bool(passed.crashed or run.discovery.unreadable)
+        rules.update((rule.code, rule) for rule in run.rules)
+        if share.written is not None:
+            written = (written or 0) + share.written
+    result.findings.sort(key=_order)
+    return Outcome(result, _sources(paths), [rules[code] for code in sorted(rules)], failed, None, written)
+
+
+def _order(finding: Finding) -> tuple[Any, ...]:
+    where = finding.location
+    return where.filename or "", where.row or 0, where.column or 0, finding.code, finding.message
+
+
+def _sources(paths: Mapping[str, tuple[str, bytes | None]]) -> Callable[[str], Sequence[str] | None]:
+    """The lines of files by the names in findings; `paths` holds where each is, and its text where that is elsewhere."""
+    from pytest_cachesafe.lint.text import read_lines
+
+    kept: dict[str, Sequence[str] | None] = {}
+
+    def lines(name: str) -> Sequence[str] | None:
+        if name not in kept:
+            path, data = paths.get(name, (name, None))
+            kept[name] = read_lines(path, data)
+        return kept[name]
+
+    return lines

@@ -1,0 +1,132 @@
+"""Which findings of a pass are reported, and where: settings per file, baseline, the files that were asked for."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_cachesafe.lint.naming import namer, renamed
+from pytest_cachesafe.usage import UsageError
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.findings import Finding
+    from pytest_cachesafe.lint.options import LintOptions
+    from pytest_cachesafe.lint.pipeline import Passed
+    from pytest_cachesafe.lint.run import Run
+    from pytest_cachesafe.lint.settings import Settings
+
+__all__ = ["Share", "at_a_step", "reported"]
+
+Paths = dict[str, tuple[str, bytes | None]]
+
+
+class Share(NamedTuple):
+    """What one project adds to a run. `written`: findings put into a new baseline."""
+
+    findings: list[Finding]
+    suppressed: int
+    baselined: int = 0
+    stale: int = 0
+    warnings: Sequence[str] = ()
+    written: int | None = None
+
+
+def reported(run: Run, passed: Passed, options: LintOptions, paths: Paths) -> Share:
+    """The findings to report, with names for people; `paths` learns where the files behind the names are.
+
+    Raises:
+        UsageError: a baseline that cannot be read or written.
+    """
+    findings = _asked_for(run, _switched_on(run, passed.findings, options))
+    suppressed = sum(name in run.wanted for name in passed.suppressed)
+    baselined = stale = 0
+    written = None
+    if options.write_baseline is not None:
+        written = _write(run, findings, options.write_baseline)
+        findings = []
+    elif run.settings.baseline is not None:
+        from pytest_cachesafe.lint.baseline import apply_baseline
+
+        findings, matched, left = apply_baseline(run.settings.baseline, findings)
+        baselined = len(matched)
+        # A file that was not asked for may well still have what the baseline lists.
+        stale = sum(entry.count for entry in left if entry.filename in run.wanted)
+    shown = [_at_hand(run, finding) for finding in findings]
+    name = namer(run.root, below_root=options.below_root)
+    for finding in shown:
+        for known in (finding.location.filename, *(step.filename for step in finding.flow)):
+            if known is not None:
+                paths[name(known)] = (os.path.join(run.root, known), run.overlay.get(known))
+    return Share([renamed(f, name) for f in shown], suppressed, baselined, stale, passed.warnings, written)
+
+
+def _switched_on(run: Run, findings: Sequence[Finding], options: LintOptions) -> list[Finding]:
+    """Without what `per-file-ignores`, and a configuration nearer to the file, switch off."""
+    on: dict[str, frozenset[str]] = {}
+    nested: dict[int, Settings] = {}
+    kept = []
+    for finding in findings:
+        name = finding.location.filename or ""
+        if name not in on:
+            settings = run.discovery.settings_for(name)
+            if settings is not run.settings:
+                settings = nested.setdefault(id(settings), _overridden(settings, options))
+            # What rules of other packages a nested configuration names was not loaded for it.
+            on[name] = settings.selected(run.known) - settings.ignored_in(name, run.known)
+        if finding.code in on[name]:
+            kept.append(finding)
+    return kept
+
+
+def _overridden(settings: Settings, options: LintOptions) -> Settings:
+    from pytest_cachesafe.lint.settings import with_overrides
+
+    return with_overrides(settings, select=options.select, ignore=options.ignore, extend_select=options.extend_select)
+
+
+def _asked_for(run: Run, findings: Sequence[Finding]) -> list[Finding]:
+    """Those whose place, or a step to it, lies in a file that was asked for."""
+    wanted = run.wanted
+    return [
+        finding
+        for finding in findings
+        if finding.location.filename in wanted or any(step.filename in wanted for step in finding.flow)
+    ]
+
+
+def _at_hand(run: Run, finding: Finding) -> Finding:
+    """The finding where it can be seen: in a file that was asked for."""
+    if finding.location.filename in run.wanted:
+        return finding
+    from pytest_cachesafe.lint.text import read_lines
+
+    step = next(step for step in finding.flow if step.filename in run.wanted)
+    lines = read_lines(os.path.join(run.root, step.filename), run.overlay.get(step.filename)) or ()
+    return at_a_step(finding, step.filename, step.row, lines[step.row - 1] if 0 < step.row <= len(lines) else "")
+
+
+def at_a_step(finding: Finding, filename: str, row: int, line: str) -> Finding:
+    """The finding told at one of its steps, whose row reads `line`; it keeps its fingerprint, since it is the same."""
+    where = finding.location
+    sink = finding.data.get("sink") or "prompt"
+    column = len(line) - len(line.lstrip()) + 1
+    end = max(len(line.rstrip()), column) + 1
+    return replace(
+        finding,
+        message=f"this value reaches the {sink} in {where.filename}:{where.row}: {finding.message}",
+        location=replace(where, filename=filename, row=row, column=column),
+        # A fix belongs to the file in which the text is built.
+        data={**finding.data, "end_location": {"row": row, "column": end}, "fix": None},
+    )
+
+
+def _write(run: Run, findings: Sequence[Finding], target: str) -> int:
+    from pytest_cachesafe.lint.baseline import write_baseline
+
+    path = Path(target) if target else run.settings.baseline
+    if path is None:
+        raise UsageError("--write-baseline: no file given, and no baseline is configured: --write-baseline FILE")
+    return write_baseline(path, findings)
