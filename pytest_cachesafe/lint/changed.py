@@ -25,7 +25,7 @@ def changed_files(root: Path, ref: str) -> set[str]:
     Raises:
         UsageError: no git, no repository, no such commit, no common ancestor, or a ref that reads as an option.
     """
-    if not ref or ref.startswith("-") or "\0" in ref:
+    if not ref or ref.startswith(("-", "^")) or "\0" in ref:
         raise UsageError(f"--changed-since {ref!r}: not the name of a commit or branch")
     commit = _git(root, "rev-parse", "--quiet", "--verify", f"{ref}^{{commit}}")
     if commit is None:

@@ -44,7 +44,7 @@ class Settings:
     ignore: tuple[str, ...] = ()
     extend_select: tuple[str, ...] = ()
     per_file_ignores: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    # None: the folders in `discover.BY_HABIT`.
+    # None: the folders in `discover.BY_HABIT` and `discover.BUILT`.
     exclude: tuple[str, ...] | None = None
     extend_exclude: tuple[str, ...] = ()
     tests: bool = False
@@ -245,6 +245,8 @@ def identity(settings: Settings) -> str:
 
 def describe(settings: Settings) -> list[str]:
     """Each setting with its value and where it is from, for `--show-settings`."""
+    from pytest_cachesafe.lint.discover import BUILT, BY_HABIT
+
     reason = {"pyproject.toml": "nearest pyproject.toml", ".git": "nearest .git", "": "no pyproject.toml or .git above"}
     lines = [
         f"root = {_written(settings.root)}  ({reason[settings.marker]})",
@@ -253,7 +255,10 @@ def describe(settings: Settings) -> list[str]:
     for item in fields(settings):
         if item.name not in _PLACES:
             origin = settings.origins.get(item.name, "default")
-            lines.append(f"{item.name.replace('_', '-')} = {_written(getattr(settings, item.name))}  ({origin})")
+            value = getattr(settings, item.name)
+            if item.name == "exclude" and value is None:
+                value = tuple(sorted(BY_HABIT | BUILT))
+            lines.append(f"{item.name.replace('_', '-')} = {_written(value)}  ({origin})")
     return lines
 
 
