@@ -7,6 +7,7 @@ from inspect import cleandoc
 from typing import Any
 
 from cachesafe_rules.api import Example, Rule
+from cachesafe_rules.arrival_rule import ArrivalRule
 from cachesafe_rules.meta_rule import MetaRule
 
 __all__ = ["fixable", "index", "page", "page_json", "summary"]
@@ -112,10 +113,14 @@ def _block(rule: Rule, example: Example) -> str:
 def _suppress(rule: Rule) -> str:
     if rule.code == "CSF901":
         return "It cannot be suppressed by a comment; leave the file out with `exclude` or `per-file-ignores`."
-    return (
-        f"`# cachesafe: ignore[{rule.code}] reason` (or `ignore[{rule.name}]`, or `# noqa: {rule.code}`) on the line "
-        f"of the finding; `# cachesafe: ignore-file[{rule.code}] reason` at the head of a file."
-    )
+    own = f"`# cachesafe: ignore[{rule.code}] reason` (or `ignore[{rule.name}]`, or `# noqa: {rule.code}`) on the line"
+    file = f"`# cachesafe: ignore-file[{rule.code}] reason` at the head of a file."
+    if isinstance(rule, ArrivalRule):
+        where = (
+            "of the finding or of the source of the value, on the first or last line of the statement, or on the `def`"
+        )
+        return f"{own} {where} line; {file}"
+    return f"{own} of the finding, or on the first or last line of its statement; {file}"
 
 
 def _configure(rule: Rule) -> str:
