@@ -1,8 +1,8 @@
 """Which rules there are, as data: codes and names are known without importing a rule.
 
-A rule's module is imported when the rule is asked for, so a run with few rules starts fast. Rules of third parties are
-looked up only for the names that the configuration gives: a scan of all entry points would cost more than the whole
-lint of a small file, and would run foreign code in every commit hook.
+A rule's module, and what rules are made of, is imported when the rule is asked for: a run with few rules starts fast.
+Rules of third parties are looked up only for the names that the configuration gives, since a scan of all entry points
+would cost more than the whole lint of a small file, and would run foreign code in every commit hook.
 """
 
 from __future__ import annotations
@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cachesafe_rules.api import Rule
+if TYPE_CHECKING:
+    from cachesafe_rules.api import Rule
 
 __all__ = ["RULES", "Entry", "expand", "known_codes", "load_rules", "third_party"]
 
@@ -168,6 +169,8 @@ def _rules_of(name: str, point: Any) -> list[Rule]:
 
 
 def _rule(name: str, item: Any) -> Rule:
+    from cachesafe_rules.api import Rule
+
     cls = item if isinstance(item, type) else type(item)
     if not issubclass(cls, Rule):
         raise ValueError(f"rules {name!r}: {cls.__name__} in RULES is no subclass of cachesafe_rules.api.Rule")
