@@ -1,0 +1,142 @@
+"""String literals of a libcst tree as `ast` nodes: plain, concatenated, f-strings and template strings."""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import libcst as cst
+
+from pytest_cachesafe.lint.newer.positions import Places, Point
+
+__all__ = ["Strings"]
+
+# One step through the text of an f-string that has backslashes: a named character, a backslash that escapes nothing
+# (a brace or the end follows), an escape, a doubled brace, a quote, anything else.
+STEP = re.compile(r'\\N\{[^}]*\}|\\(?=[{}]|\Z)|\\.|\{\{|\}\}|"|[^\\{}"]+|.', re.DOTALL)
+QUOTES = re.compile(r"'''|\"\"\"|'|\"")
+REPR = ord("r")
+# By name: template strings are known to newer releases of libcst only.
+TEXTS = frozenset({"FormattedStringText", "TemplatedStringText"})
+PEP_701 = (3, 12)
+PEP_750 = (3, 14)
+
+Part = tuple["str | ast.expr", Point, Point, "str | None"]
+
+
+class Strings(Places):
+    """Translates string literals; expressions inside them go through `expression`."""
+
+    module: cst.Module
+    expression: Callable[[cst.BaseExpression], ast.expr]
+    need: Callable[[tuple[int, int]], None]
+
+    def string(self, node: cst.BaseExpression) -> ast.expr:
+        """Any string literal: a constant, or a JoinedStr where it has an f-string or template string."""
+        tokens: list[Any] = []
+        rest: Any = node
+        while isinstance(rest, cst.ConcatenatedString):
+            tokens.append(rest.left)
+            rest = rest.right
+        tokens.append(rest)
+        first = tokens[0]
+        kind = "u" if isinstance(first, cst.SimpleString) and first.value.startswith("u") else None
+        if all(isinstance(token, cst.SimpleString) for token in tokens):
+            values = [ast.literal_eval(token.value) for token in tokens]
+            return self.over(ast.Constant(value=type(values[0])().join(values), kind=kind), node)
+        parts: list[Part] = []
+        for token in tokens:
+            if isinstance(token, cst.SimpleString):
+                own = "u" if token.value.startswith("u") else None
+                parts.append((ast.literal_eval(token.value), self.start(token), self.end(token), own))
+            else:
+                parts += self._parts(token, token.parts, token.start, level=0)
+        if sys.version_info < PEP_701:
+            parts = [(value, start, end, kind) for value, start, end, _ in parts]
+        return self.over(ast.JoinedStr(values=self._joined(parts)), node)
+
+    def _joined(self, parts: list[Part]) -> list[ast.expr]:
+        """Neighbouring texts become one constant; empty ones none."""
+        values: list[ast.expr] = []
+        texts: list[Part] = []
+
+        def flush() -> None:
+            value = "".join(str(part[0]) for part in texts)
+            if value:
+                values.append(self.put(ast.Constant(value=value, kind=texts[0][3]), texts[0][1], texts[-1][2]))
+            texts.clear()
+
+        for part in parts:
+            if isinstance(part[0], str):
+                texts.append(part)
+            else:
+                flush()
+                values.append(part[0])
+        flush()
+        return values
+
+    def _parts(self, token: Any, contents: Sequence[Any], start: str, level: int) -> list[Part]:
+        raw = "r" in start.lower().rstrip("'\"")
+        if "t" in start.lower().rstrip("'\""):
+            self.need(PEP_750)
+        parts: list[Part] = []
+        for content in contents:
+            if type(content).__name__ in TEXTS:
+                parts.append((_text(content.value, raw), self.start(content), self.end(content), None))
+                continue
+            if content.equal is not None:
+                shown = self._shown(content)
+                parts.append((shown, self._behind_brace(content), self._behind_brace(content, len(shown)), None))
+            parts.append((self._field(token, content, start, level), self.start(content), self.end(content), None))
+        return parts
+
+    def _field(self, token: Any, content: Any, start: str, level: int) -> ast.expr:
+        code = self.module.code_for_node(content.expression)
+        quote = QUOTES.search(start)
+        if "\\" in code or "#" in code or level > 1 or (quote is not None and quote.group() in code):
+            self.need(PEP_701)
+        if quote is not None and len(quote.group()) == 1 and "\n" in code:
+            self.need(PEP_701)
+        spec = None
+        if content.format_spec is not None:
+            inside = self._parts(token, content.format_spec, start, level + 1)
+            row, column = self.end(content)
+            # The specification begins at its colon and ends before the closing brace.
+            first = inside[0][1] if inside else (row, column - 1)
+            begin = (first[0], max(first[1] - 1, 0))
+            spec = self.put(ast.JoinedStr(values=self._joined(inside)), begin, (row, column - 1))
+        conversion = -1
+        if content.conversion is not None:
+            conversion = ord(content.conversion)
+        elif content.equal is not None and spec is None:
+            conversion = REPR
+        value = self.expression(content.expression)
+        return self.over(ast.FormattedValue(value=value, conversion=conversion, format_spec=spec), content)
+
+    def _shown(self, content: Any) -> str:
+        """The source text that `f"{x=}"` repeats."""
+        shown = (content.whitespace_before_expression, content.expression, content.equal)
+        return "".join(map(self.module.code_for_node, (*shown, content.whitespace_after_expression)))
+
+    def _behind_brace(self, content: Any, columns: int = 0) -> Point:
+        row, column = self.start(content)
+        return row, column + 1 + columns
+
+
+def _text(source: str, raw: bool) -> str:
+    """The value of an f-string's text."""
+    if raw or "\\" not in source:
+        return source.replace("{{", "{").replace("}}", "}")
+    steps = STEP.findall(source)
+    for index, step in enumerate(steps):
+        if step == "\\":
+            steps[index] = "\\\\"
+        elif step == '"':
+            steps[index] = '\\"'
+        elif step in ("{{", "}}"):
+            steps[index] = step[0]
+    value = ast.literal_eval('"""' + "".join(steps) + '"""')
+    return str(value)

@@ -1,0 +1,169 @@
+"""From the bytes of a file to a syntax tree: whatever the bytes, an answer and never an exception.
+
+Nothing of a file is executed or imported. Syntax that the running Python rejects because it is older goes through
+libcst (`pytest_cachesafe.lint.newer`), which is imported only then.
+"""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from typing import NamedTuple
+
+__all__ = ["Parsed", "SyntaxProblem", "column", "parse"]
+
+TOO_DEEP = "nested too deeply for Python's parser"
+
+
+class SyntaxProblem(NamedTuple):
+    """Why a file has no tree. `row` and `column` (in characters) count from 1."""
+
+    row: int
+    column: int
+    message: str
+
+
+class Parsed:
+    """A file, parsed. Exactly one of `tree` and `error` is set.
+
+    `text` is the decoded file without its byte order mark, line ends as they are; bytes that cannot be decoded are
+    replaced there (and `error` says so). `newer`: the running Python rejects the syntax, `tree` was made from libcst's.
+    """
+
+    __slots__ = ("_ascii", "_lines", "error", "newer", "text", "tree")
+
+    def __init__(
+        self, text: str, tree: ast.Module | None = None, error: SyntaxProblem | None = None, newer: bool = False
+    ) -> None:
+        self.text = text
+        self.tree = tree
+        self.error = error
+        self.newer = newer
+        self._lines: list[str] | None = None
+        self._ascii: bool | None = None
+
+    @property
+    def lines(self) -> list[str]:
+        """The lines as Python counts them (ended by LF, CR or CR LF, nothing else), without their ends."""
+        if self._lines is None:
+            self._lines = _unix(self.text).split("\n")
+        return self._lines
+
+    @property
+    def is_ascii(self) -> bool:
+        """Whether bytes and characters are the same in the whole file."""
+        if self._ascii is None:
+            self._ascii = self.text.isascii()
+        return self._ascii
+
+
+def column(parsed: Parsed, row: int, col_offset: int) -> int:
+    """The column (from 1, in characters) of a tree's `col_offset` (from 0, in bytes of UTF-8) in line `row`."""
+    if parsed.is_ascii:
+        return col_offset + 1
+    lines = parsed.lines
+    line = lines[row - 1] if 0 < row <= len(lines) else ""
+    if line.isascii():
+        return col_offset + 1
+    return len(line.encode("utf-8", "surrogatepass")[:col_offset].decode("utf-8", "ignore")) + 1
+
+
+def parse(data: bytes, filename: str) -> Parsed:
+    """The tree of a Python file, or what is wrong with it; never raises for anything in `data`.
+
+    `filename` is only a name: the file is not opened.
+    """
+    try:
+        text = _decode(data)
+    except _Undecodable as fault:
+        return Parsed(data.decode("utf-8", "replace"), error=fault.problem)
+    try:
+        return Parsed(text, tree=_tree(text, filename))
+    except SyntaxError as error:
+        rejected = _problem(error, text)
+        return _parse_newer(text, rejected)
+    except (RecursionError, MemoryError):
+        return Parsed(text, error=SyntaxProblem(1, 1, TOO_DEEP))
+    except (ValueError, OverflowError, SystemError) as error:
+        # What Python's parser raises for a lone surrogate (`# coding: unicode_escape`) and the like.
+        return Parsed(text, error=SyntaxProblem(1, 1, str(error).partition("\n")[0]))
+
+
+def _tree(text: str, filename: str) -> ast.Module:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return ast.parse(text, filename)
+
+
+def _parse_newer(text: str, rejected: SyntaxProblem) -> Parsed:
+    from pytest_cachesafe.lint.newer import translate
+
+    tree, problem = translate(_unix(text))
+    if tree is not None:
+        return Parsed(text, tree=tree, newer=True)
+    if problem is not None and (problem[0], problem[1]) > (rejected.row, rejected.column):
+        # The running Python stumbled over newer syntax; the mistake is further down.
+        rejected = SyntaxProblem(*problem)
+    return Parsed(text, error=rejected)
+
+
+def _unix(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n") if "\r" in text else text
+
+
+def _problem(error: SyntaxError, text: str) -> SyntaxProblem:
+    # Python's own positions may lie behind the last line or be missing.
+    row = min(max(error.lineno or 1, 1), text.count("\n") + text.count("\r") + 1)
+    return SyntaxProblem(row, max(error.offset or 1, 1), error.msg or "invalid syntax")
+
+
+class _Undecodable(Exception):
+    def __init__(self, row: int, column: int, message: str) -> None:
+        super().__init__(message)
+        self.problem = SyntaxProblem(row, column, message)
+
+
+def _decode(data: bytes) -> str:
+    """Text as Python reads a source file (PEP 263: byte order mark, then a declaration in the first two lines)."""
+    if data.startswith(b"\xef\xbb\xbf"):
+        data = data[3:]
+        marked = True
+    else:
+        marked = False
+    encoding = _declared(data, marked) if _may_declare(data) else "utf-8"
+    try:
+        text = data.decode(encoding)
+    except UnicodeDecodeError as error:
+        before = _unix(data[: error.start].decode("latin-1"))
+        row = before.count("\n") + 1
+        start = before.rfind("\n") + 1
+        at = len(before[start:].encode("latin-1").decode("utf-8", "ignore")) + 1
+        message = f"byte 0x{data[error.start] if error.start < len(data) else 0:02x} is not {encoding} text"
+        raise _Undecodable(row, at, message) from None
+    except (UnicodeError, LookupError, ValueError, ArithmeticError):
+        raise _Undecodable(1, 1, f"the declared encoding {encoding} does not decode this file") from None
+    nul = text.find("\0")
+    if nul >= 0:
+        before = _unix(text[:nul])
+        raise _Undecodable(before.count("\n") + 1, len(before) - before.rfind("\n"), "NUL byte: not Python source")
+    return text
+
+
+def _may_declare(data: bytes) -> bool:
+    first = data.find(b"\n")
+    second = data.find(b"\n", first + 1) if first >= 0 else -1
+    return data.find(b"coding", 0, second if second >= 0 else len(data)) >= 0
+
+
+def _declared(data: bytes, marked: bool) -> str:
+    """The encoding that the first two lines declare. `tokenize` is imported here: few files declare any."""
+    import io
+    import tokenize
+
+    lines = data.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n", 2)[:2]
+    head = b"".join(line + b"\n" for line in lines)
+    try:
+        encoding = tokenize.detect_encoding(io.BytesIO((b"\xef\xbb\xbf" if marked else b"") + head).readline)[0]
+    except SyntaxError as error:
+        raise _Undecodable(1, 1, str(error.msg or error)) from None
+    return "utf-8" if encoding == "utf-8-sig" else encoding
