@@ -50,6 +50,12 @@ def test_it_survives_a_wrapped_statement() -> None:
     assert marks(wrapped) == marks(flat)
 
 
+def test_what_stands_beside_the_statement_does_not_count() -> None:
+    text = f"a = 1; {LINE}; b = 2"
+    beside = with_fingerprints([finding(row=1, column=8, end=(1, 8 + len(LINE)))], sources_of(app__agent=text))
+    assert marks(beside) == marks(found_in(LINE))
+
+
 def test_equal_lines_differ_by_their_number() -> None:
     first, second = found_in(f"{LINE}\nx = 1\n{LINE}\n")
     assert marks([first]) == marks(found_in(LINE))

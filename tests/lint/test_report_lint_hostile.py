@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 from itertools import product
 
 import pytest
@@ -51,6 +53,18 @@ def test_no_text_crashes_or_commands(output_format: str, findings: list[Finding]
     text = render(output_format, LintResult(findings), sources=lambda name: lines)
     assert_harmless(output_format, text, len(findings))
     assert text == "" or text.endswith("\n")
+
+
+def test_a_clean_run_imports_no_writer() -> None:
+    code = (
+        "import sys; from pytest_cachesafe.lint.result import LintResult as R;"
+        "from pytest_cachesafe.report.lint import render;"
+        "from pytest_cachesafe.report.lint.summary import summary_line;"
+        "print(render('full', R(), sources=None), summary_line(R()));"
+        "print([m for m in sys.modules if m.endswith(('.visible', '.findings', '.place', '.full')) or m == 'hashlib'])"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["no", "findings", "in", "0", "files", "[]"]
 
 
 def test_an_unknown_format_is_refused() -> None:

@@ -91,6 +91,12 @@ def test_long_paths_are_cut_in_the_middle_and_say_so() -> None:
     assert "... 24 more steps" in shown
 
 
+def test_one_step_too_many_is_told_as_one() -> None:
+    shown = full(finding(flow=[("a.py", n, f"step {n};") for n in range(1, 18)]))
+    assert "... 1 more step (" in shown
+    assert shown.count("step ") == 16 + 1
+
+
 def test_long_statements_show_their_first_rows_and_the_last() -> None:
     lines = ["call(", *[f"    part_{n}," for n in range(20)], ")"]
     shown = frame(lines, Place("a.py", 1, 1, 22, 2))

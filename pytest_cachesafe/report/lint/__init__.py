@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "render"]
 
 FORMATS = ("concise", "full", "json", "github", "gitlab", "sarif", "junit")
+# Where nothing was found these have nothing to say, and a clean run imports no writer.
+_EMPTY = ("concise", "full", "github")
 _MODULES = {"json": "json_list"}
 
 
@@ -25,6 +27,8 @@ def render(output_format: str, result: LintResult, *, sources: Sources, rules: I
     """
     if output_format not in FORMATS:
         raise KeyError(output_format)
+    if not result.findings and output_format in _EMPTY:
+        return ""
     from importlib import import_module
 
     module = import_module(f"{__name__}.{_MODULES.get(output_format, output_format)}")

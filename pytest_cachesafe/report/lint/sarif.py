@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from pytest_cachesafe.findings import Finding
+from pytest_cachesafe.findings import Finding, Flow
 from pytest_cachesafe.lint.result import LintResult, Sources
 from pytest_cachesafe.report.lint.encode import json_text, prose
 from pytest_cachesafe.report.lint.place import Edit, Place, confidence_of, edits_of, name_of, place_of
@@ -28,6 +28,8 @@ _ROOT = "%SRCROOT%"
 _FINGERPRINT = "cachesafe/v1"
 _DRIVE = re.compile(r"[A-Za-z]:/")
 _URL = re.compile(r"https?://[A-Za-z0-9._~:/?#@!$&'()*+,;=%-]+")
+# GitHub's words for the severity of what is no security problem.
+_PROBLEM = {"error": "error", "warning": "warning", "note": "recommendation"}
 _PLACEHOLDER = re.compile(r"\{(\d+)\}")
 _LINK = re.compile(r"\]\(")
 
@@ -77,10 +79,6 @@ def _rule(finding: Finding, rule: Rule | None) -> dict[str, Any]:
     return described
 
 
-# GitHub's words for the severity of what is no security problem.
-_PROBLEM = {"error": "error", "warning": "warning", "note": "recommendation"}
-
-
 def _page(rule: Rule | None) -> tuple[str, str]:
     """The first paragraph and the whole of a rule's docstring, without its indentation."""
     doc = type(rule).__doc__ if rule is not None else None
@@ -113,7 +111,7 @@ def _result(finding: Finding, rule_index: int) -> dict[str, Any]:
     if fingerprint:
         entry["partialFingerprints"] = {_FINGERPRINT: str(fingerprint)}
     if finding.flow:
-        entry["codeFlows"] = [{"threadFlows": [{"locations": [_step(*_triple(step)) for step in finding.flow]}]}]
+        entry["codeFlows"] = [{"threadFlows": [{"locations": [_step(step) for step in finding.flow]}]}]
     edits = edits_of(finding)
     if edits:
         entry["fixes"] = [
@@ -133,13 +131,9 @@ def _result(finding: Finding, rule_index: int) -> dict[str, Any]:
     return entry
 
 
-def _triple(step: Any) -> tuple[str, int, str]:
-    return step.filename, step.row, step.message
-
-
-def _step(filename: str, row: int, message: str) -> dict[str, Any]:
-    physical = {"artifactLocation": _artifact(filename), "region": {"startLine": max(row, 1)}}
-    return {"location": {"physicalLocation": physical, "message": {"text": _text(message)}}}
+def _step(step: Flow) -> dict[str, Any]:
+    physical = {"artifactLocation": _artifact(step.filename), "region": {"startLine": max(step.row, 1)}}
+    return {"location": {"physicalLocation": physical, "message": {"text": _text(step.message)}}}
 
 
 def _region(place: Place | Edit) -> dict[str, int]:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from pytest_cachesafe.findings import Finding
-from pytest_cachesafe.lint.result import LintResult
-from pytest_cachesafe.report.lint.place import name_of, place_of
-from pytest_cachesafe.report.visible import visible
+if TYPE_CHECKING:
+    from pytest_cachesafe.findings import Finding
+    from pytest_cachesafe.lint.result import LintResult
 
 __all__ = ["statistics", "summary_line"]
 
@@ -17,7 +17,7 @@ def summary_line(result: LintResult) -> str:
     """One sentence for stderr, without a line end: `3 errors, 1 warning in 2 of 40 files (1 suppressed)`."""
     levels = Counter(str(finding.severity) for finding in result.findings)
     counts = [_number(levels[level], level) for level in ("error", "warning", "note") if levels[level]]
-    touched = len({place_of(finding).filename for finding in result.findings})
+    touched = len({finding.location.filename for finding in result.findings})
     line = f"{', '.join(counts)} in {touched} of" if counts else "no findings in"
     line += f" {_number(result.files, 'file')}"
     aside = [
@@ -36,6 +36,10 @@ def summary_line(result: LintResult) -> str:
 
 def statistics(findings: Sequence[Finding]) -> str:
     """How often each rule fired, most often first: count, code, name; empty where nothing was found."""
+    # Not paid for by runs that only print the line above.
+    from pytest_cachesafe.report.lint.place import name_of
+    from pytest_cachesafe.report.visible import visible
+
     counts = Counter(finding.code for finding in findings)
     names = {finding.code: name_of(finding) for finding in findings}
     width = len(str(max(counts.values(), default=0)))
