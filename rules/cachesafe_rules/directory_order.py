@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cachesafe_rules.api import Fix, Report
 from cachesafe_rules.arrival_rule import ArrivalRule
 from cachesafe_rules.example import bad, good
 
@@ -115,3 +116,9 @@ def skill_tool():
     }
 """),
     )
+
+    def fix(self, report: Report, source: str) -> Fix | None:
+        """`sorted(...)` where the order becomes text: safe where the elements provably compare, else unsafe."""
+        from cachesafe_rules.edits import sorted_fix
+
+        return sorted_fix(report, source)

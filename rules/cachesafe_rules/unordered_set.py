@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cachesafe_rules.api import Fix, Report
 from cachesafe_rules.arrival_rule import ArrivalRule
 from cachesafe_rules.example import bad, good
 
@@ -114,3 +115,9 @@ TOPICS = {"tax", "law"} | {"rent"}
 agent = Agent("openai:gpt-5", system_prompt=f"You advise on {', '.join(TOPICS)}.")  # <--
 """),
     )
+
+    def fix(self, report: Report, source: str) -> Fix | None:
+        """`sorted(...)` where the order becomes text: safe where the elements provably compare, else unsafe."""
+        from cachesafe_rules.edits import sorted_fix
+
+        return sorted_fix(report, source)
