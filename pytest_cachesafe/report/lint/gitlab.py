@@ -22,18 +22,18 @@ _LEVELS = {"error": "major", "warning": "minor", "note": "info"}
 
 def render(result: LintResult, *, sources: Sources, rules: Iterable[Rule] = ()) -> str:
     """A JSON list; every fingerprint in it is unique, since GitLab shows one of several equal ones only."""
-    used: set[str] = set()
+    used: dict[str, int] = {}
     return json_text([_entry(finding, used) for finding in result.findings])
 
 
-def _entry(finding: Finding, used: set[str]) -> dict[str, Any]:
+def _entry(finding: Finding, used: dict[str, int]) -> dict[str, Any]:
     place = place_of(finding)
     unique = own = str(finding.data.get("fingerprint") or fingerprint(finding.code, place.filename, finding.message))
-    repeat = 0
+    # The next number is remembered, so that a thousand equal ones cost a thousand steps.
     while unique in used:
-        repeat += 1
-        unique = fingerprint(own, repeat)
-    used.add(unique)
+        used[own] += 1
+        unique = fingerprint(own, used[own])
+    used[unique] = 0
     return {
         # GitLab does not show the name of the check, so the text begins with it.
         "description": visible(f"{finding.code} {finding.message}"),
