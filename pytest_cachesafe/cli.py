@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import difflib
 import os
 import sys
 from collections.abc import Iterable, Sequence
@@ -23,7 +22,12 @@ _COMMANDS = {
     "stable": "does every request of a chat continue the one before it",
     "scan": "values in a prompt that look volatile",
     "models": "tokenizers and models that can be used, and how to get one",
+    "lint": "volatile values that reach a cached prefix, found in source",
+    "rule": "what a rule of the linter looks for, why, and what to do",
 }
+# The result is no prompt, or has formats of its own.
+_WITHOUT_REDACT = ("lint", "rule")
+_OWN_FORMATS = ("lint",)
 _DEFAULTS: dict[str, Any] = {
     "output_format": "text",
     "output_file": None,
@@ -39,6 +43,8 @@ class _Parser(argparse.ArgumentParser):
 
     # The subcommand whose options this parser declares when it is first used: only that module is imported.
     module: str | None = None
+    # It takes any number of paths, between its options as well.
+    paths = False
 
     def declare(self) -> None:
         """Declare the subcommand's options, once."""
@@ -46,9 +52,22 @@ class _Parser(argparse.ArgumentParser):
             import_module(self.module).add(self)
             self.module = None
 
-    def parse_known_args(self, *args: Any, **keywords: Any) -> Any:
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
         self.declare()
-        return super().parse_known_args(*args, **keywords)
+        words = list(args or ())
+        if self.paths and "--" not in words:
+            # argparse takes one run of paths and no more: `lint src --fix tests` has two.
+            words = self._paths_last(words)
+        return super().parse_known_args(words, namespace)
+
+    def _paths_last(self, words: list[str]) -> list[str]:
+        options: list[str] = []
+        paths: list[str] = []
+        for i, word in enumerate(words):
+            option = word.startswith("-") and word != "-"
+            value = i > 0 and words[i - 1].startswith("-") and self.takes_value(words[i - 1])
+            (options if option or value else paths).append(word)
+        return [*options, "--", *paths] if paths else options
 
     def takes_value(self, word: str) -> bool:
         """Whether a word is an option that eats the next word."""
@@ -76,20 +95,33 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _closest(word: str, known: Iterable[str]) -> str:
+    import difflib
+
     names = list(known)
     near = difflib.get_close_matches(word, names, 1)
     return f"; did you mean {near[0]!r}?" if near else f"; known: {', '.join(names)}"
 
 
-def _parsers() -> tuple[_Parser, dict[str, _Parser]]:
+def _common(command: str | None = None) -> _Parser:
+    """The options that subcommands share."""
     # Without defaults: given before the subcommand, an option must not be reset by the subcommand's own default.
     common = _Parser(add_help=False, argument_default=argparse.SUPPRESS)
-    common.add_argument("--output-format", choices=("text", "json"), help="text (default) or json")
+    if command not in _OWN_FORMATS:
+        common.add_argument("--output-format", choices=("text", "json"), help="text (default) or json")
     common.add_argument("--output-file", metavar="FILE", help="write the result there instead of standard output")
     common.add_argument("--strict", action="store_true", help="notes count: exit 1 for them as well")
-    common.add_argument("--redact", choices=("none", "text", "hash"), help="show no prompt text: lengths, or checksums")
-    common.add_argument("-q", "--quiet", action="store_true", help="text: the first line only")
-    common.add_argument("-v", "--verbose", action="count", help="text: more (-vv shows all)")
+    if command not in _WITHOUT_REDACT:
+        modes = ("none", "text", "hash")
+        common.add_argument("--redact", choices=modes, help="show no prompt text: lengths, or checksums")
+        common.add_argument("-q", "--quiet", action="store_true", help="text: the first line only")
+        common.add_argument("-v", "--verbose", action="count", help="text: more (-vv shows all)")
+    else:
+        common.add_argument("-q", "--quiet", action="store_true", help="no summary")
+    return common
+
+
+def _parsers() -> tuple[_Parser, dict[str, _Parser]]:
+    common = _common()
     main = _Parser(
         prog="cachesafe",
         description="Keep LLM prompts cache-safe: compare prompts as engines and providers get them.",
@@ -100,9 +132,16 @@ def _parsers() -> tuple[_Parser, dict[str, _Parser]]:
     main.add_argument("--version", action="store_true", help="show the version and exit")
     subparsers = main.add_subparsers(dest="command", metavar="COMMAND", parser_class=_Parser)
     commands = {
-        name: subparsers.add_parser(name, help=words, description=words, parents=[common], allow_abbrev=False)
+        name: subparsers.add_parser(
+            name,
+            help=words,
+            description=words,
+            parents=[_common(name) if name in _WITHOUT_REDACT else common],
+            allow_abbrev=False,
+        )
         for name, words in _COMMANDS.items()
     }
+    commands["lint"].paths = True
     for name, command in commands.items():
         command.module = f"pytest_cachesafe.commands.{name}"
     return main, commands
@@ -199,7 +238,11 @@ def _run(argv: Sequence[str]) -> int:
     if args.command is None:
         raise UsageError(f"no subcommand given{_closest('', _COMMANDS)}")
     result = import_module(f"pytest_cachesafe.commands.{args.command}").run(args)
-    if args.output_format == "json":
+    for line in getattr(result, "before", ()):
+        _complain(line)
+    if result.data is None:
+        text = result.text
+    elif args.output_format == "json":
         from pytest_cachesafe.report.jsonout import to_json
 
         text = to_json(result.data)
@@ -213,6 +256,8 @@ def _run(argv: Sequence[str]) -> int:
         write_atomic(args.output_file, text)
     else:
         _print(text)
+    for line in getattr(result, "after", ()):
+        _complain(line)
     status: int = result.status
     return status
 

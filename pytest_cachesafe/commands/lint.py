@@ -131,8 +131,8 @@ def _options(args: argparse.Namespace) -> LintOptions:
     return LintOptions(
         paths=tuple(paths),
         select=_words(args.select),
-        extend_select=_words(args.extend_select) or (),
-        ignore=_words(args.ignore) or (),
+        extend_select=_words(args.extend_select),
+        ignore=_words(args.ignore),
         include_tests=args.include_tests,
         strict=args.strict,
         baseline=args.baseline,

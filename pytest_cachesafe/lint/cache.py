@@ -48,37 +48,17 @@ def content_hash(data: bytes) -> str:
     return blake2b(data, digest_size=16).hexdigest()
 
 
-def run_key(root: Path, settings: object, rules: Iterable[object], *more: object) -> str:
-    """What a result depends on beside the files: tool, rules, Python, settings."""
+def run_key(root: str, settings: str, others: Iterable[object], *more: object) -> str:
+    """What a result depends on beside the files: tool, rules (`others`: those of other packages), Python, settings."""
     from pytest_cachesafe import __version__
 
-    words = [
-        str(root),
-        __version__,
-        sys.implementation.cache_tag or "",
-        repr(sys.version_info[:3]),
-        _canonical(settings),
-    ]
-    for rule in rules:
+    words = [root, __version__, sys.implementation.cache_tag or "", repr(sys.version_info[:3]), settings]
+    for rule in others:
         module = sys.modules.get(type(rule).__module__)
         words.append(f"{getattr(rule, 'code', '')}:{_stamp(getattr(module, '__file__', None) or '')}")
-    words += [_canonical(item) for item in more]
+    words += map(repr, more)
     words += _own_sources()
     return content_hash("\x1f".join(words).encode("utf-8", "surrogatepass"))
-
-
-def _canonical(value: Any) -> str:
-    """The same words for equal values in every process: the order of a set differs between two."""
-    if isinstance(value, (set, frozenset)):
-        return f"{{{','.join(sorted(map(_canonical, value)))}}}"
-    if isinstance(value, Mapping):
-        return f"{{{','.join(f'{_canonical(k)}:{_canonical(v)}' for k, v in value.items())}}}"
-    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return f"[{','.join(map(_canonical, value))}]"
-    names = getattr(value, "__dataclass_fields__", None) or getattr(value, "_fields", None)
-    if names is not None:
-        return f"{type(value).__name__}({','.join(f'{n}={_canonical(getattr(value, n))}' for n in names)})"
-    return repr(value)
 
 
 def _stamp(path: str) -> str:

@@ -1,4 +1,4 @@
-"""From folded reports to findings: confirmed on the file's text, with fix and fingerprint, unless a comment silences it."""
+"""From folded reports to findings: confirmed on the text, with fix and fingerprint, unless a comment silences them."""
 
 from __future__ import annotations
 

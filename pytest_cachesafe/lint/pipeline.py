@@ -44,7 +44,8 @@ class Project(NamedTuple):
 
 
 class Passed(NamedTuple):
-    """The outcome: findings named relative to the root, one name per suppressed finding, files read beside the index."""
+    """The outcome: findings named relative to the root, one name per suppressed finding; `extra`: files that were read
+    beside those of the index."""
 
     findings: list[Finding]
     suppressed: list[str]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,8 +30,9 @@ __all__ = ["Outcome", "Run", "lint", "lint_text", "run_lint", "runs_of", "settin
 
 
 class Outcome(NamedTuple):
-    """`result` has names for people (see `naming`); `text` what goes to standard output in place of a report (a diff, or
-    the mended standard input); `failed`: a file could not be read or a rule failed, exit status 2."""
+    """`result` has names for people (see `naming`). `text` is what goes to standard output in place of a report (a diff,
+    or the mended standard input). `failed`: a file could not be read or a rule failed, exit status 2. `written`: how
+    many findings a new baseline has."""
 
     result: LintResult
     sources: Sources
@@ -42,12 +43,17 @@ class Outcome(NamedTuple):
 
 
 class Run(NamedTuple):
-    """One project of a run. `wanted`: names of the files that are reported on; `overlay`: text that is not on disk."""
+    """One project of a run.
+
+    `wanted`: names of the files that are reported on. `codes`: of the rules that are on; `others`: those of them that are
+    of other packages; `known`: code -> name of all rules there are. `overlay`: text that is not on disk.
+    """
 
     settings: Settings
     discovery: Discovery
     wanted: frozenset[str]
-    rules: tuple[Rule, ...]
+    codes: frozenset[str]
+    others: tuple[Rule, ...]
     known: Mapping[str, str]
     overlay: Mapping[str, bytes]
 
@@ -113,9 +119,11 @@ def lint_text(
         settings = with_overrides(settings, select=select)
     data = code.encode("utf-8", "surrogatepass")
     files = {filename: FileEntry(filename, os.path.join(str(settings.root), filename), len(data), 0)}
-    rules, _ = _rules(settings, strict=False)
+    codes, others, _ = _rules(settings, strict=False)
     with no_collection():
-        passed = _pass(settings, files, rules, {filename: data}, Store(settings.root, None, 0), None, tests=True)
+        passed = _pass(
+            settings, files, _loaded(codes, others), {filename: data}, Store(settings.root, None, 0), None, tests=True
+        )
     if passed.crashed:
         raise RuntimeError(passed.crashed[0])
     return sorted(passed.findings, key=_order)
@@ -156,9 +164,9 @@ def _overridden(settings: Settings, options: LintOptions) -> Settings:
     )
 
 
-def _rules(settings: Settings, *, strict: bool) -> tuple[tuple[Rule, ...], dict[str, str]]:
-    """The rules that are on, and code -> name of all there are."""
-    from cachesafe_rules.registry import known_codes, load_rules, third_party
+def _rules(settings: Settings, *, strict: bool) -> tuple[frozenset[str], tuple[Rule, ...], dict[str, str]]:
+    """The codes that are on, the rules of other packages among them, and code -> name of all there are."""
+    from cachesafe_rules.registry import known_codes, third_party
 
     known = dict(known_codes())
     others: list[Rule] = []
@@ -174,8 +182,15 @@ def _rules(settings: Settings, *, strict: bool) -> tuple[tuple[Rule, ...], dict[
     on = settings.selected(known)
     if not strict:
         on -= {"CSF904"}
-    own = known_codes()
-    return (*load_rules(code for code in on if code in own), *(rule for rule in others if rule.code in on)), known
+    return on, tuple(rule for rule in others if rule.code in on), known
+
+
+def _loaded(codes: Iterable[str], others: Sequence[Rule]) -> tuple[Rule, ...]:
+    """The rules with these codes: ours are imported now, which a run that the cache answers does without."""
+    from cachesafe_rules.registry import known_codes, load_rules
+
+    own, wanted = known_codes(), set(codes)
+    return (*load_rules(code for code in own if code in wanted), *(rule for rule in others if rule.code in wanted))
 
 
 def runs_of(options: LintOptions) -> list[Run]:
@@ -197,8 +212,7 @@ def runs_of(options: LintOptions) -> list[Run]:
             from pytest_cachesafe.lint.changed import changed_files
 
             wanted &= changed_files(settings.root, options.changed_since)
-        rules, known = _rules(settings, strict=options.strict)
-        runs.append(Run(settings, found, frozenset(wanted), rules, known, {}))
+        runs.append(Run(settings, found, frozenset(wanted), *_rules(settings, strict=options.strict), {}))
     if options.write_baseline and len(runs) > 1:
         roots = ", ".join(str(run.settings.root) for run in runs)
         raise UsageError(f"--write-baseline: the paths belong to several projects ({roots}): write one for each")
@@ -228,8 +242,8 @@ def _stdin_run(options: LintOptions) -> Run:
     found = Discovery(
         [] if pattern else [entry], [], [], [], excluded, files, tree.templates, settings, tree.nested
     )  # fmt: skip
-    rules, known = _rules(settings, strict=options.strict)
-    return Run(settings, found, frozenset() if pattern else frozenset((name,)), rules, known, {name: data})
+    wanted = frozenset() if pattern else frozenset((name,))
+    return Run(settings, found, wanted, *_rules(settings, strict=options.strict), {name: data})
 
 
 def run_lint(options: LintOptions) -> Outcome:
@@ -256,9 +270,9 @@ def passed_of(run: Run, options: LintOptions, started: int) -> Passed:
     if options.cache:
         from pytest_cachesafe.lint.settings import identity
 
-        key = run_key(run.root, identity(run.settings), run.rules, run.settings.tests, options.strict)
+        key = run_key(run.root, identity(run.settings), run.others, sorted(run.codes), options.strict)
         store = open_store(run.settings.root, key, started)
-    index = list(run.discovery.index.values())
+    index = list(run.discovery.project.values())
     if not run.overlay:
         whole = store.whole(index)
         known = None if whole is None else _known(whole)
@@ -269,7 +283,7 @@ def passed_of(run: Run, options: LintOptions, started: int) -> Passed:
         # Nearly everything is asked for: then all of it, and the next run finds it in the cache.
         wanted = None
     store.begin(index)
-    passed = _pass(run.settings, run.discovery.index, run.rules, run.overlay, store, wanted,
+    passed = _pass(run.settings, run.discovery.project, _loaded(run.codes, run.others), run.overlay, store, wanted,
                    tests=run.settings.tests, strict=options.strict, jobs=options.jobs)  # fmt: skip
     store.save()
     if wanted is None and not run.overlay and not passed.crashed:
@@ -334,7 +348,8 @@ def judge(options: LintOptions, passes: Sequence[tuple[Run, Passed]]) -> Outcome
         ]
         result.crashed += passed.crashed
         failed = failed or bool(passed.crashed or run.discovery.unreadable)
-        rules.update((rule.code, rule) for rule in run.rules)
+        fired = {finding.code for finding in share.findings}
+        rules.update((rule.code, rule) for rule in _loaded(fired, run.others))
         if share.written is not None:
             written = (written or 0) + share.written
     result.findings.sort(key=_order)
@@ -347,7 +362,7 @@ def _order(finding: Finding) -> tuple[Any, ...]:
 
 
 def _sources(paths: Mapping[str, tuple[str, bytes | None]]) -> Callable[[str], Sequence[str] | None]:
-    """The lines of files by the names in findings; `paths` holds where each is, and its text where that is elsewhere."""
+    """The lines of files by the names in findings. `paths`: where each is, and its text where that is not on disk."""
     from pytest_cachesafe.lint.text import read_lines
 
     kept: dict[str, Sequence[str] | None] = {}
