@@ -1,0 +1,1 @@
+"""The linter: volatile values that reach a system prompt, found in source."""

@@ -1,0 +1,1 @@
+"""Flow analysis: which volatile values reach which cached prefix."""

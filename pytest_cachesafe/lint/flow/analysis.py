@@ -1,0 +1,181 @@
+"""The analysis of a project file by file: entries in, arrivals out."""
+
+from __future__ import annotations
+
+import ast
+import gc
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cachesafe_rules.model import Arrival, Source, Taint
+from pytest_cachesafe.lint.flow.arrive import Hit
+from pytest_cachesafe.lint.flow.engine import Engine
+from pytest_cachesafe.lint.prefilter import is_entry
+from pytest_cachesafe.lint.project import ProjectIndex
+from pytest_cachesafe.lint.tables.user import Tables
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pytest_cachesafe.lint.settings import Settings
+
+__all__ = ["Analysis", "EntryResult", "settle"]
+
+# Source text whose trees may live at one time; trees take about twenty times as much.
+_LIVE_BYTES = 4_000_000
+
+
+class EntryResult(NamedTuple):
+    """What the analysis of one file found. `hits` and `votes` of all files together are settled by `settle`; `used` are
+    the files it depends on, `lookups` the import questions it asked and their answers."""
+
+    hits: tuple[Hit, ...]
+    votes: tuple[tuple[str, str], ...]
+    used: tuple[str, ...]
+    lookups: tuple[tuple[str, str, int, str | None], ...]
+    parsed: Any
+    taints: Callable[[ast.AST], tuple[Taint, ...]]
+
+
+class Analysis:
+    """The files of one project; nothing of them is imported or executed.
+
+    Args:
+        root: project root.
+        files: anything with a `path`, by relative posix name.
+        settings: the project's additions to the tables; None for none.
+        overlay: unsaved text by name, instead of the file's.
+    """
+
+    def __init__(self, root: Path, files: Mapping[str, Any], settings: Settings | None = None, overlay: Mapping[str, bytes] | None = None) -> None:
+        self.root = root
+        self._files = files
+        self._overlay = overlay or {}
+        self._tables = Tables(settings)
+        self._index = ProjectIndex([*files, *(n for n in self._overlay if n not in files)])
+        self._live = 0
+        self._engine = self._fresh()
+
+    def _fresh(self) -> Engine:
+        return Engine(self._index, self._parse, self._tables)
+
+    def read(self, name: str) -> bytes:
+        """Bytes of a file, the overlay's where there is one.
+
+        Raises:
+            OSError: the file cannot be read.
+        """
+        if name in self._overlay:
+            return self._overlay[name]
+        path = self._files[name].path
+        with open(path, "rb") as file:
+            return file.read()
+
+    def is_entry(self, name: str, data: bytes) -> bool:
+        """Whether a file may hold a sink."""
+        return is_entry(data, self._tables)
+
+    def _parse(self, name: str) -> Any:
+        from pytest_cachesafe.lint.parse import parse
+
+        try:
+            data = self.read(name)
+        except OSError:
+            return None
+        self._live += len(data)
+        return parse(data, name)
+
+    def analyse(self, name: str) -> EntryResult:
+        """Evaluate every function and class of a file, and what they reach."""
+        if self._live > _LIVE_BYTES:
+            self._engine = self._fresh()
+            self._live = 0
+            gc.collect()
+        engine = self._engine
+        module = engine.module(name)
+        if module is None:
+            return EntryResult((), (), (name,), (), None, lambda node: ())
+        if module.parsed.tree is not None:
+            engine.run_module(module)
+            done = 0
+            while done < len(module.functions):
+                engine.summary(module.functions[done])
+                done += 1
+            done = 0
+            while done < len(module.classes):
+                _analyse_class(engine, module.classes[done])
+                done += 1
+        used = _closure(engine, name)
+        return EntryResult(
+            tuple(engine.hits.get(name, ())),
+            tuple(engine.votes.get(name, ())),
+            used,
+            tuple(sorted((q for u in used for q in engine.lookups.get(u, ())), key=str)),
+            module.parsed,
+            engine.taints,
+        )
+
+
+def _analyse_class(engine: Engine, cls: Any) -> None:
+    engine.run_class(cls)
+    for method in cls.methods.values():
+        engine.summary(method, cls)
+    chain = engine.mro(cls)[1:]
+    overridden = {name for base in chain for name in base.methods if name in cls.methods and name != "__init__"}
+    if not overridden:
+        return
+    for base in chain:
+        for method in base.methods.values():
+            if method.name not in cls.methods and engine.method(cls, method.name) is method and _calls_any(method.node, overridden):
+                # A method of the base that means this class's own when it runs for its objects.
+                engine.summary(method, cls)
+
+
+def _calls_any(node: ast.AST, names: set[str]) -> bool:
+    return any(isinstance(n, ast.Attribute) and n.attr in names and isinstance(n.value, ast.Name) and n.value.id in ("self", "cls") for n in ast.walk(node))
+
+
+def _closure(engine: Engine, name: str) -> tuple[str, ...]:
+    seen = {name}
+    queue = [name]
+    while queue:
+        module = engine.modules.get(queue.pop())
+        for other in module.used if module is not None else ():
+            if other not in seen:
+                seen.add(other)
+                queue.append(other)
+    return tuple(sorted(seen))
+
+
+def settle(results: Iterable[EntryResult]) -> dict[str, list[Arrival]]:
+    """Arrivals by file, after the votes of all files: text that only looked like a system prompt is left out."""
+    votes: dict[str, set[str]] = {}
+    hits: list[Hit] = []
+    for result in results:
+        hits += result.hits
+        for key, word in result.votes:
+            votes.setdefault(key, set()).add(word)
+    kept: dict[tuple[Any, ...], dict[tuple[Any, ...], Taint]] = {}
+    for hit in hits:
+        if any(_withdrawn(mark, votes.get(mark, frozenset())) for mark in hit.marks):
+            continue
+        taints = kept.setdefault((hit.span, hit.sink, hit.part, hit.function), {})
+        source: Source = hit.taint.source
+        key = (source.span, source.kind)
+        old = taints.get(key)
+        if old is None or len(hit.taint.steps) < len(old.steps):
+            taints[key] = hit.taint
+    out: dict[str, list[Arrival]] = {}
+    for (span, sink, part, function), taints in sorted(kept.items(), key=lambda item: (item[0][0], item[0][1])):
+        ordered = tuple(taints[k] for k in sorted(taints))
+        out.setdefault(span.filename, []).append(Arrival(sink, part, span, function, ordered))
+    return out
+
+
+def _withdrawn(mark: str, words: frozenset[str] | set[str]) -> bool:
+    if mark.startswith("name:"):
+        return "user" in words and "system" not in words
+    if "counted" in words and "sent" not in words:
+        return True
+    return bool(words & {"tail", "second"})

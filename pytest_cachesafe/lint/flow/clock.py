@@ -1,0 +1,54 @@
+"""How often a clock changes after it was formatted, cut or divided. One policy for all: see `policy` among the rules."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["GRANULARITIES", "coarser", "of_attribute", "of_format", "of_replace", "of_spec"]
+
+# From fine to coarse.
+GRANULARITIES = ("microsecond", "second", "minute", "hour", "day", "month", "year")
+
+_DIRECTIVES = {
+    "f": "microsecond", "S": "second", "s": "second", "c": "second", "X": "second", "T": "second", "r": "second",
+    "M": "minute", "R": "minute", "H": "hour", "I": "hour", "p": "hour", "l": "hour", "k": "hour",
+    "d": "day", "e": "day", "a": "day", "A": "day", "w": "day", "u": "day", "j": "day", "x": "day", "D": "day", "F": "day",
+    "U": "day", "W": "day", "V": "day", "b": "month", "B": "month", "h": "month", "m": "month",
+    "y": "year", "Y": "year", "G": "year", "C": "year",
+}  # fmt: skip
+_DIRECTIVE = re.compile(r"%[-#_0^:]?([A-Za-z%])")
+
+
+def of_format(text: str) -> str | None:
+    """Finest directive of a strftime format; None where the format prints nothing of the clock."""
+    found = [_DIRECTIVES[letter] for letter in _DIRECTIVE.findall(text) if letter in _DIRECTIVES]
+    return min(found, key=GRANULARITIES.index) if found else None
+
+
+def of_spec(text: str) -> str | None:
+    """The same for tokens of pendulum and arrow (`YYYY-MM-DD HH:mm`)."""
+    for token, granularity in (("S", "microsecond"), ("s", "second"), ("m", "minute"), ("H", "hour"), ("h", "hour"), ("D", "day"), ("d", "day"), ("M", "month"), ("Y", "year")):
+        if token in text:
+            return granularity
+    return None
+
+
+def of_attribute(name: str) -> str | None:
+    """`now.hour` changes hourly, whatever the clock."""
+    name = {"tm_sec": "second", "tm_min": "minute", "tm_hour": "hour", "tm_mday": "day", "tm_wday": "day", "tm_mon": "month", "tm_year": "year"}.get(name, name)
+    return name if name in GRANULARITIES else None
+
+
+def of_replace(zeroed: set[str]) -> str | None:
+    """`.replace(minute=0, second=0, microsecond=0)` leaves the hour; the finest part that stays decides."""
+    for granularity in GRANULARITIES:
+        if granularity not in zeroed:
+            return granularity
+    return "year"
+
+
+def coarser(a: str, b: str | None) -> str:
+    """The coarser of two: cutting never makes a clock finer."""
+    if b is None or a not in GRANULARITIES or b not in GRANULARITIES:
+        return a
+    return max(a, b, key=GRANULARITIES.index)

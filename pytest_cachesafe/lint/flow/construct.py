@@ -1,0 +1,87 @@
+"""Objects made by calls of classes, the project's and others'."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from pytest_cachesafe.lint.flow.values import EMPTY, NOTHING, DictShape, Func, Lambda, Obj, Value, merge
+from pytest_cachesafe.lint.tables import transfers
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.calls import Arguments
+    from pytest_cachesafe.lint.flow.engine import Engine
+    from pytest_cachesafe.lint.flow.frame import Frame
+    from pytest_cachesafe.lint.flow.module import ClassInfo
+
+__all__ = ["construct", "field_default", "text_object"]
+
+
+def construct(engine: Engine, frame: Frame, node: ast.Call, cls: ClassInfo, arguments: Arguments) -> Value:
+    """An object of a class of the project: volatile per field, unless the class is text."""
+    from pytest_cachesafe.lint.flow.calls import call_function, substitute
+
+    frame.module.used.add(cls.module.name)
+    init = engine.method(cls, "__init__")
+    engine.run_class(cls)
+    fields: dict[str, Value] = {}
+    made = Value(shape=Obj(cls))
+    if init is not None:
+        call_function(engine, frame, (init,), arguments.positional, arguments.keywords, made, node, cls, arguments.nodes, arguments.rest)
+        from pytest_cachesafe.lint.flow.calls import _bind
+
+        given = {k: v for k, (v, _) in _bind(init, arguments.positional, arguments.keywords, made, arguments.nodes, node, arguments.rest).items()}
+        for base in engine.mro(cls):
+            for name, value in base.attributes.items():
+                if name not in fields and any(a.source is None and a.mark is None for a in value.atoms.values()):
+                    fields[name] = substitute(value, init.key, given, None)
+    else:
+        names = [n for c in reversed(engine.mro(cls)) for n in _annotated(c)]
+        for name, value in zip(names, arguments.positional):
+            fields[name] = value
+        for name, (value, _) in arguments.keywords.items():
+            fields[name] = value
+    atoms = EMPTY
+    if any(transfers.TEXT_CLASSES.search(w) for w in engine.base_words(cls)):
+        for name in ("content", "text", "template", "prompt", "parts", "value"):
+            if name in fields:
+                atoms = merge(atoms, fields[name].all_atoms())
+    return Value(atoms, Obj(cls, fields))
+
+
+def _annotated(cls: ClassInfo) -> list[str]:
+    return [
+        s.target.id
+        for s in cls.node.body
+        if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name) and "ClassVar" not in ast.dump(s.annotation)
+    ]
+
+
+def field_default(engine: Engine, frame: Frame, arguments: Arguments) -> Value:
+    """`field(default=…)`, `Field(default_factory=…)`: made anew for each object."""
+    from pytest_cachesafe.lint.flow.calls import call_function
+
+    given = arguments.keywords.get("default_factory")
+    if given is not None:
+        shape = given[0].shape
+        if isinstance(shape, Lambda):
+            return shape.result
+        if isinstance(shape, Func):
+            return call_function(engine, frame, shape.functions, [], {}, shape.bound, given[1], None)
+        return NOTHING
+    if "default" in arguments.keywords:
+        return arguments.keywords["default"][0]
+    return arguments.positional[0] if arguments.positional else NOTHING
+
+
+def text_object(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments: Arguments) -> Value:
+    """An object of a class outside the project whose name says that it is text."""
+    atoms = EMPTY
+    fields = {name: value for name, (value, _) in arguments.keywords.items()}
+    for name in ("content", "text", "template", "prompt", "parts", "body", "messages"):
+        if name in fields:
+            atoms = merge(atoms, fields[name].all_atoms())
+    if not any(n in fields for n in ("content", "text", "template", "parts")):
+        for value in arguments.positional[:2]:
+            atoms = merge(atoms, value.all_atoms())
+    return Value(atoms, DictShape(fields)) if fields else Value(atoms)

@@ -1,0 +1,294 @@
+"""Modules, summaries and classes on demand, each made once."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from cachesafe_rules.model import Source, Span, Step, Taint
+from pytest_cachesafe.lint.flow.frame import Frame, Summary
+from pytest_cachesafe.lint.flow.module import ClassInfo, FunctionInfo, Module, dotted_name
+from pytest_cachesafe.lint.flow.values import Atom, Cls, Ext, Func, ModShape, Obj, ParamShape, Value, join
+from pytest_cachesafe.lint.parse import column
+from pytest_cachesafe.lint.project import ProjectIndex
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.arrive import Hit
+    from pytest_cachesafe.lint.tables.user import Tables
+
+__all__ = ["Engine"]
+
+_DEPTH = 25
+_LIVE_BYTES = 6_000_000
+
+
+class Engine:
+    """The analysis of one project. Single-threaded; garbage collection is best switched off around it."""
+
+    def __init__(self, index: ProjectIndex, parse: Callable[[str], object | None], tables: Tables) -> None:
+        self.index = index
+        self.tables = tables
+        self._parse = parse
+        self.modules: dict[str, Module | None] = {}
+        self.summaries: dict[tuple[str, str], Summary] = {}
+        self._running: set[tuple[str, str]] = set()
+        self.depth = 0
+        # Arrivals and votes by the file whose analysis they belong to.
+        self.hits: dict[str, list[Hit]] = {}
+        self.votes: dict[str, list[tuple[str, str]]] = {}
+        self.lookups: dict[str, set[tuple[str, str, int, str | None]]] = {}
+        self.tainted: dict[ast.AST, Value] = {}
+        self.recorded: str = ""
+
+    # Modules
+
+    def module(self, name: str) -> Module | None:
+        """A file of the project, parsed; None where it cannot be."""
+        if name not in self.modules:
+            parsed = self._parse(name)
+            self.modules[name] = Module(name, parsed) if parsed is not None else None
+        return self.modules[name]
+
+    def imported(self, frame: Frame, dotted: str, level: int = 0) -> Module | None:
+        """The module an import in this frame means, if it is one of the project's."""
+        importer = frame.module.name
+        name = self.index.resolve(dotted, importer, level)
+        self.lookups.setdefault(importer, set()).add((dotted, importer, level, name))
+        if name is None or name == importer:
+            return None
+        frame.module.used.add(name)
+        return self.module(name)
+
+    def run_module(self, module: Module) -> dict[str, Value]:
+        """The names its body binds."""
+        if module.env is not None:
+            return module.env
+        module.env = {}
+        if self.depth > _DEPTH:
+            return module.env
+        from pytest_cachesafe.lint.flow.execute import run_body
+
+        frame = Frame(module, frozen=True)
+        frame.env = module.env
+        self.depth += 1
+        try:
+            self.hoist(frame, module.body)
+            run_body(self, frame, module.body)
+        finally:
+            self.depth -= 1
+        return module.env
+
+    def hoist(self, frame: Frame, body: list[ast.stmt]) -> None:
+        """Bind functions and classes before the body runs: circular imports and calls ahead see them."""
+        for stmt in body:
+            if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                info = FunctionInfo(stmt, frame.module, stmt.name, None, None)
+                info.is_tool = self.tables.is_tool_function(info.decorators)
+                frame.module.functions.append(info)
+                frame.env[stmt.name] = Value(shape=Func((info,)))
+            elif isinstance(stmt, ast.ClassDef):
+                frame.env[stmt.name] = Value(shape=Cls(self.make_class(stmt, frame.module, stmt.name)))
+            elif isinstance(stmt, (ast.If, ast.Try)):
+                self.hoist(frame, stmt.body)
+
+    def make_class(self, node: ast.ClassDef, module: Module, qualname: str) -> ClassInfo:
+        """A class and its methods; its body runs when something is asked of it."""
+        info = ClassInfo(node, module, qualname)
+        for stmt in node.body:
+            if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                method = FunctionInfo(stmt, module, f"{qualname}.{stmt.name}", info, None)
+                method.is_tool = self.tables.is_tool_function(method.decorators)
+                if stmt.name not in info.methods or not any(d.endswith((".setter", ".deleter")) for d in method.decorators):
+                    info.methods[stmt.name] = method
+        module.classes.append(info)
+        return info
+
+    def attribute_of(self, frame: Frame, module: Module, name: str) -> Value | None:
+        """A name of a module, following re-exports and submodules."""
+        env = self.run_module(module)
+        found = env.get(name)
+        if found is not None:
+            return found
+        if module.name.endswith("__init__.py"):
+            sub = self.index.resolve(name, module.name, 1)
+            if sub is not None and sub != module.name:
+                frame.module.used.add(sub)
+                child = self.module(sub)
+                if child is not None:
+                    return Value(shape=ModShape(child))
+        return None
+
+    # Classes
+
+    def bases(self, cls: ClassInfo) -> list[ClassInfo]:
+        """Base classes that are the project's."""
+        if cls.bases is None:
+            cls.bases = []
+            env = self.run_module(cls.module)
+            for name in cls.base_names:
+                value = self._dotted(cls.module, env, name)
+                if value is not None and isinstance(value.shape, Cls) and value.shape.cls is not cls:
+                    cls.bases.append(value.shape.cls)
+        return cls.bases
+
+    def _dotted(self, module: Module, env: dict[str, Value], name: str) -> Value | None:
+        first, *rest = name.split(".")
+        value = env.get(first)
+        frame = Frame(module)
+        for part in rest:
+            if value is None:
+                return None
+            if isinstance(value.shape, ModShape):
+                value = self.attribute_of(frame, value.shape.module, part)
+            elif isinstance(value.shape, Ext):
+                value = Value(shape=Ext(f"{value.shape.dotted}.{part}"))
+            else:
+                return None
+        return value
+
+    def mro(self, cls: ClassInfo) -> list[ClassInfo]:
+        """The class and its bases, nearest first."""
+        out: list[ClassInfo] = []
+        queue = [cls]
+        while queue and len(out) < 20:
+            current = queue.pop(0)
+            if current not in out:
+                out.append(current)
+                queue += self.bases(current)
+        return out
+
+    def base_words(self, cls: ClassInfo) -> set[str]:
+        """Names of the class and all its bases, the last part of each."""
+        return {c.name for c in self.mro(cls)} | {b.rsplit(".", 1)[-1] for c in self.mro(cls) for b in c.base_names}
+
+    def method(self, cls: ClassInfo, name: str, above: ClassInfo | None = None) -> FunctionInfo | None:
+        """A method by name, from the class or, for `super()`, from above another."""
+        chain = self.mro(cls)
+        if above is not None:
+            chain = chain[chain.index(above) + 1 :] if above in chain else self.mro(above)[1:]
+        for current in chain:
+            if name in current.methods:
+                return current.methods[name]
+        return None
+
+    def run_class(self, cls: ClassInfo) -> None:
+        """Class body and attribute table; two rounds let attributes that depend on attributes settle."""
+        if cls.state:
+            return
+        cls.state = 1
+        from pytest_cachesafe.lint.flow.execute import run_class_body, run_function
+
+        for base in self.bases(cls):
+            self.run_class(base)
+        run_class_body(self, cls)
+        writers = [m for c in reversed(self.mro(cls)) for m in c.methods.values() if _writes_self(m) and self.method(cls, m.name) is m]
+        for _ in range(2):
+            before = {k: (len(v.atoms), v.shape is None) for k, v in cls.attributes.items()}
+            for method in writers:
+                if self.depth < _DEPTH:
+                    self.depth += 1
+                    frame = run_function(self, method, cls, quiet=True)
+                    self.depth -= 1
+                    for name, value in frame.writes.items():
+                        cls.attributes[name] = join(cls.attributes[name], value) if name in cls.attributes else value
+            if before == {k: (len(v.atoms), v.shape is None) for k, v in cls.attributes.items()}:
+                break
+        cls.state = 2
+
+    def attribute(self, cls: ClassInfo, name: str) -> Value | None:
+        """An attribute as objects of the class have it: written by its methods, or set in a class body."""
+        self.run_class(cls)
+        found: Value | None = None
+        for current in self.mro(cls):
+            self.run_class(current)
+            for table in (current.attributes, current.env):
+                if name in table:
+                    value = table[name]
+                    found = value if found is None else join(found, value)
+            if found is not None:
+                return found
+        return found
+
+    # Functions
+
+    def summary(self, function: FunctionInfo, cls: ClassInfo | None = None) -> Summary:
+        """Summary of a function, of a method for objects of `cls`."""
+        if cls is None:
+            cls = function.cls
+        key = (function.key, cls.key if cls is not None else "")
+        found = self.summaries.get(key)
+        if found is not None:
+            return found
+        if key in self._running or self.depth > _DEPTH:
+            return Summary()
+        from pytest_cachesafe.lint.flow.execute import run_function
+
+        if cls is not None:
+            self.run_class(cls)
+            found = self.summaries.get(key)
+            if found is not None:
+                return found
+        self._running.add(key)
+        self.depth += 1
+        try:
+            frame = run_function(self, function, cls)
+        finally:
+            self.depth -= 1
+            self._running.discard(key)
+        self.summaries[key] = frame.summary
+        return frame.summary
+
+    # Places and atoms
+
+    def span(self, module: Module, node: ast.AST) -> Span:
+        """The place of a node, columns in characters."""
+        parsed = module.parsed
+        row = getattr(node, "lineno", 1)
+        end = getattr(node, "end_lineno", row) or row
+        start_column = column(parsed, row, getattr(node, "col_offset", 0))
+        return Span(module.name, row, start_column, end, column(parsed, end, getattr(node, "end_col_offset", 0) or 0))
+
+    def source(self, frame: Frame, node: ast.AST, kind: str, granularity: str, api: str) -> Value:
+        """A fresh volatile value."""
+        span = self.span(frame.module, node)
+        source = Source(kind, granularity, api, span, frozen=frame.frozen)
+        atom = Atom(("s", span.filename, span.row, span.column, kind), source, (Step(span.filename, span.row, f"{api} is read here"),))
+        return Value({atom.key: atom})
+
+    def taints(self, node: ast.AST) -> tuple[Taint, ...]:
+        """What the analysis knows of an expression of a recorded file."""
+        value = self.tainted.get(node)
+        if value is None:
+            return ()
+        return tuple(Taint(a.source, a.steps) for a in value.all_atoms().values() if a.source is not None)
+
+
+def _writes_self(method: FunctionInfo) -> bool:
+    if method.kind == "static" or not method.params:
+        return False
+    me = method.params[0]
+    for node in ast.walk(method.node):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == me:
+            if isinstance(node.ctx, ast.Store):
+                return True
+            if node.attr and isinstance(node.ctx, ast.Load):
+                continue
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("append", "extend", "update", "insert", "add"):
+            target = dotted_name(node.func.value)
+            if target.startswith(f"{me}."):
+                return True
+    return False
+
+
+def holder(cls: ClassInfo) -> Value:
+    """`self` of a method."""
+    return Value(shape=Obj(cls))
+
+
+def parameter(function: FunctionInfo, name: str) -> Value:
+    """A parameter as seen from inside."""
+    key = ("p", function.key, name)
+    return Value({key: Atom(key)}, ParamShape(name))
+
+

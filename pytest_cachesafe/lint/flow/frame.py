@@ -1,0 +1,88 @@
+"""The state of one evaluation: of a function, of a class body or of a module body."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, NamedTuple
+
+from pytest_cachesafe.lint.flow.values import NOTHING, Mark, Value
+
+if TYPE_CHECKING:
+    from cachesafe_rules.model import Step
+
+    from pytest_cachesafe.lint.flow.module import ClassInfo, FunctionInfo, Module
+
+__all__ = ["Frame", "ParamSink", "Summary"]
+
+
+class ParamSink(NamedTuple):
+    """A parameter that reaches a sink inside a function; `vote` instead, where it only decides about a mark."""
+
+    param: str
+    sink: str
+    part: str
+    steps: tuple[Step, ...]
+    hops: int
+    marks: tuple[Mark, ...]
+    vote: str = ""
+
+
+class Summary:
+    """What callers need to know of a function."""
+
+    __slots__ = ("returns", "sinks")
+
+    def __init__(self) -> None:
+        self.returns: Value = NOTHING
+        self.sinks: dict[tuple[str, str, str], ParamSink] = {}
+
+
+class Frame:
+    """`env` maps names, and dotted names such as `self.parts`, to values. `frozen`: runs while a module is imported.
+    `quiet`: a round that only collects attributes, whose arrivals do not count."""
+
+    __slots__ = ("cls", "env", "frozen", "function", "globals", "module", "nested", "owner", "parent", "qualname", "quiet", "returned", "stmt", "summary", "writes")
+
+    def __init__(
+        self,
+        module: Module,
+        *,
+        function: FunctionInfo | None = None,
+        cls: ClassInfo | None = None,
+        parent: Frame | None = None,
+        frozen: bool = False,
+        quiet: bool = False,
+        qualname: str = "",
+    ) -> None:
+        self.module = module
+        self.function = function
+        self.cls = cls
+        self.parent = parent
+        self.env: dict[str, Value] = {}
+        self.frozen = frozen
+        self.quiet = quiet
+        self.summary = Summary()
+        self.returned: list[Value] = []
+        self.stmt: ast.stmt | None = None
+        self.nested: list[FunctionInfo] = []
+        self.qualname = qualname
+        # Attributes of `self` written here, for the table of the class.
+        self.writes: dict[str, Value] = {}
+        # The file whose analysis this belongs to.
+        self.owner = cls.module.name if cls is not None else module.name
+        self.globals: set[str] = set()
+
+    def lookup(self, name: str) -> Value | None:
+        """A name of this function or of one around it."""
+        frame: Frame | None = self
+        while frame is not None:
+            found = frame.env.get(name)
+            if found is not None:
+                return found
+            frame = frame.parent
+        return None
+
+    def fork(self) -> dict[str, Value]:
+        """A copy of the environment, to be merged after a branch."""
+        return dict(self.env)
+

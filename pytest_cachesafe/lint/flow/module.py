@@ -1,0 +1,107 @@
+"""One parsed file, its functions and its classes. Trees are dropped once nothing more is asked of them."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.values import Value
+
+__all__ = ["ClassInfo", "FunctionInfo", "Module", "dotted_name"]
+
+
+class Module:
+    """A file. `env` holds what its body binds; None until the body was run."""
+
+    __slots__ = ("body", "classes", "env", "functions", "lines", "name", "parsed", "running", "used")
+
+    def __init__(self, name: str, parsed: Any) -> None:
+        self.name = name
+        self.parsed = parsed
+        self.body: list[ast.stmt] = parsed.tree.body if parsed.tree is not None else []
+        self.env: dict[str, Value] | None = None
+        self.running = False
+        self.used: set[str] = set()
+        self.functions: list[FunctionInfo] = []
+        self.classes: list[ClassInfo] = []
+
+
+class FunctionInfo:
+    """A function, method or nested function."""
+
+    __slots__ = ("cls", "decorators", "env", "is_tool", "kind", "module", "name", "node", "params", "qualname", "vararg")
+
+    def __init__(
+        self, node: ast.FunctionDef | ast.AsyncFunctionDef, module: Module, qualname: str, cls: ClassInfo | None, env: Any
+    ) -> None:
+        self.node = node
+        self.module = module
+        self.name = node.name
+        self.qualname = qualname
+        self.cls = cls
+        self.env = env
+        self.decorators = [dotted_name(d.func if isinstance(d, ast.Call) else d) for d in node.decorator_list]
+        last = {d.rsplit(".", 1)[-1] for d in self.decorators}
+        self.kind = "function"
+        if cls is not None:
+            self.kind = (
+                "static"
+                if "staticmethod" in last
+                else "class"
+                if "classmethod" in last
+                else "property"
+                if last & {"property", "cached_property", "computed_field"}
+                else "method"
+            )
+        a = node.args
+        self.params = [p.arg for p in (*a.posonlyargs, *a.args)]
+        self.vararg = a.vararg.arg if a.vararg else None
+        self.is_tool = False
+
+    @property
+    def key(self) -> str:
+        """Identity over the whole project."""
+        return f"{self.module.name}:{self.node.lineno}:{self.qualname}"
+
+
+class ClassInfo:
+    """A class of the project. `attributes` joins what all of its methods write to `self`; see `classes`."""
+
+    __slots__ = ("attributes", "base_names", "bases", "env", "methods", "module", "name", "node", "qualname", "state")
+
+    def __init__(self, node: ast.ClassDef, module: Module, qualname: str) -> None:
+        self.node = node
+        self.module = module
+        self.name = node.name
+        self.qualname = qualname
+        self.base_names = [dotted_name(b.value if isinstance(b, ast.Subscript) else b) for b in node.bases]
+        self.bases: list[ClassInfo] | None = None
+        self.methods: dict[str, FunctionInfo] = {}
+        self.env: dict[str, Value] = {}
+        self.attributes: dict[str, Value] = {}
+        self.state = 0
+
+    @property
+    def key(self) -> str:
+        """Identity over the whole project."""
+        return f"{self.module.name}:{self.node.lineno}:{self.qualname}"
+
+
+def dotted_name(node: ast.AST | None) -> str:
+    """`a.b.c` as spelt; calls and subscripts on the way are left out; "" for anything else."""
+    parts: list[str] = []
+    while node is not None:
+        if isinstance(node, ast.Attribute):
+            parts.append(node.attr)
+            node = node.value
+        elif isinstance(node, ast.Call):
+            node = node.func
+        elif isinstance(node, ast.Subscript):
+            node = node.value
+        elif isinstance(node, ast.Name):
+            parts.append(node.id)
+            break
+        else:
+            break
+    return ".".join(reversed(parts))

@@ -1,0 +1,182 @@
+"""The sinks a call is: keywords, constructors of messages, agents, tools and templates, switches of frameworks."""
+
+from __future__ import annotations
+
+import ast
+import re
+from typing import TYPE_CHECKING
+
+from cachesafe_rules.model import Source, Step
+from pytest_cachesafe.lint.flow.arrive import arrive, hit, message, role_of, role_word, tools, user_text
+from pytest_cachesafe.lint.flow.module import dotted_name
+from pytest_cachesafe.lint.flow.values import EMPTY, NOTHING, Atom, Cls, Const, DictShape, ListShape, TemplateShape, Value
+from pytest_cachesafe.lint.tables import sinks
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.calls import Arguments
+    from pytest_cachesafe.lint.flow.engine import Engine
+    from pytest_cachesafe.lint.flow.frame import Frame
+
+__all__ = ["sinks_of_call"]
+
+_PLACEHOLDER = re.compile(r"(?<!\{)\{([A-Za-z_][\w.]*)[?!:}]")
+_CLOCK_WORD = re.compile(r"(?:^|_)(?:time|date|datetime|now|today|timestamp|clock)(?:_|$)")
+_MESSAGE_BASES = re.compile(r"Message|BaseModel|TypedDict|Schema|Struct|Content|Part$|Prompt|Msg")
+
+
+def sinks_of_call(
+    engine: Engine, frame: Frame, node: ast.Call, function: Value, spelt: str, last: str, arguments: Arguments
+) -> Value | None:
+    """Write down what arrives by this call; a value where the call makes a message or a template."""
+    _flags(engine, frame, node, last, arguments)
+    _keywords(engine, frame, node, last, arguments)
+    made = _message(engine, frame, node, function, spelt, last, arguments)
+    if made is not None:
+        return made
+    return _template(engine, frame, node, spelt, last, arguments)
+
+
+def _flags(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments: Arguments) -> None:
+    for name, (value, where) in arguments.keywords.items():
+        flag = engine.tables.flags.get(name)
+        if flag is None or not isinstance(value.shape, Const) or value.shape.value is not True:
+            continue
+        kind, granularity, adds = flag
+        span = engine.span(frame.module, where)
+        source = Source(kind, granularity, f"{name}=True", span, frozen=False)
+        step = Step(span.filename, span.row, f"{name}=True adds {adds}")
+        atom = Atom(("s", span.filename, span.row, span.column, kind), source, (step,))
+        # Made per request by the framework, so never frozen.
+        frozen, frame.frozen = frame.frozen, False
+        hit(engine, frame, where, atom, f"system prompt of {last}", "system", (), ())
+        frame.frozen = frozen
+
+
+def _keywords(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments: Arguments) -> None:
+    tables = engine.tables
+    agent = bool(sinks.AGENT_CALLEES.search(last))
+    for name, (value, where) in arguments.keywords.items():
+        if name == "tools":
+            tools(engine, frame, where, value)
+        elif name in tables.system_keywords or (name not in ("content", "role") and tables.is_system_name(name)):
+            arrive(engine, frame, where, value, f"argument {name} of {last or 'a call'}")
+            _state_placeholder(engine, frame, where, value, name, last, agent)
+        elif name in sinks.AGENT_KEYWORDS and agent:
+            arrive(engine, frame, where, value, f"argument {name} of {last}")
+            _state_placeholder(engine, frame, where, value, name, last, agent)
+        elif name == "system" and (arguments.keywords.keys() & sinks.BESIDE_SYSTEM):
+            arrive(engine, frame, where, value, "argument system of the request")
+        elif name == "description" and sinks.TOOL_CALLEES.match(last):
+            arrive(engine, frame, where, value, f"description of a tool ({last})", "tools")
+        elif name == "backstory" or (name == "goal" and "backstory" in arguments.keywords):
+            arrive(engine, frame, where, value, f"argument {name} of {last}")
+        elif name == "few_shot_examples" or sinks.FEW_SHOT.search(name):
+            arrive(engine, frame, where, value, f"few-shot examples ({name})", "few_shot")
+    place = tables.sink_calls.get(last, tables.sink_calls.get(dotted_name(node.func)))
+    if isinstance(place, int) and place < len(arguments.positional):
+        arrive(engine, frame, arguments.nodes[place], arguments.positional[place], sinks.DATED_METHODS.get(last, f"argument {place + 1} of {last}"))
+    elif isinstance(place, str) and place in arguments.keywords:
+        value, where = arguments.keywords[place]
+        arrive(engine, frame, where, value, f"argument {place} of {last}")
+    if last in sinks.SYSTEM_METHODS and arguments.positional:
+        arrive(engine, frame, arguments.nodes[0], arguments.positional[0], f"system message ({last})")
+    elif last in sinks.USER_METHODS:
+        for value in arguments.every():
+            user_text(engine, frame, value)
+
+
+def _state_placeholder(engine: Engine, frame: Frame, where: ast.AST, value: Value, name: str, last: str, agent: bool) -> None:
+    """`instruction="It is {_time}"`: an agent framework fills it from the state for every request."""
+    if not agent or name not in ("instruction", "global_instruction") or not isinstance(value.shape, Const) or not isinstance(value.shape.value, str):
+        return
+    for placeholder in _PLACEHOLDER.findall(value.shape.value):
+        if _CLOCK_WORD.search(placeholder.lower()):
+            span = engine.span(frame.module, where)
+            source = Source("clock", "second", f"{{{placeholder}}}", span)
+            step = Step(span.filename, span.row, f"{{{placeholder}}} is filled from the state for every request")
+            atom = Atom(("s", span.filename, span.row, span.column, "clock"), source, (step,))
+            frozen, frame.frozen = frame.frozen, False
+            hit(engine, frame, where, atom, f"argument {name} of {last}", "system", (), ())
+            frame.frozen = frozen
+            return
+
+
+def _message(engine: Engine, frame: Frame, node: ast.Call, function: Value, spelt: str, last: str, arguments: Arguments) -> Value | None:
+    uncached = arguments.keywords.get("cache")
+    if uncached is not None and isinstance(uncached[0].shape, Const) and uncached[0].shape.value is False:
+        # A block that asks not to be cached stands behind those that are.
+        return NOTHING
+    if isinstance(function.shape, Cls):
+        words = engine.base_words(function.shape.cls) - {function.shape.cls.name}
+        if last in sinks.SYSTEM_MAKERS and not any(_MESSAGE_BASES.search(w) for w in words) and not function.shape.cls.node.decorator_list:
+            # A class of the project that only shares the name, such as a widget.
+            return None
+    names = sinks.SYSTEM_MAKERS.get(last)
+    if names is not None:
+        given = arguments.first(*names)
+        content, where = given if given is not None else (NOTHING, node)
+        mark = message(engine, frame, node, "system", content, where, last)
+        fields = {k: v for k, (v, _) in arguments.keywords.items()} | {"role": Value(shape=Const("system")), "content": content}
+        return Value(EMPTY, DictShape(fields, mark))
+    if last in sinks.USER_MAKERS:
+        for value in arguments.every():
+            user_text(engine, frame, value)
+        return None
+    role = arguments.keywords.get("role")
+    positional = role is None and bool(sinks.MESSAGE_MAKERS.search(last)) and len(arguments.positional) > 1
+    if role is None and not positional:
+        return None
+    if role is not None:
+        kind = role_of(role[0]) or role_word(dotted_name(role[1]))
+    else:
+        kind = role_of(arguments.positional[0]) or role_word(dotted_name(arguments.nodes[0]))
+    content_name = next((n for n in ("content", "text", "parts", "contents") if n in arguments.keywords), None)
+    if content_name is not None:
+        content, where = arguments.keywords[content_name]
+    elif positional:
+        content, where = arguments.positional[1], arguments.nodes[1]
+    elif role is not None and arguments.positional and sinks.MESSAGE_MAKERS.search(last):
+        content, where = arguments.positional[0], arguments.nodes[0]
+    else:
+        return None
+    if not kind:
+        return None
+    mark = message(engine, frame, node, kind, content, where, f"system message ({last})" if kind == "system" else "")
+    if mark is None:
+        return None
+    fields = {k: v for k, (v, _) in arguments.keywords.items()} | {"role": Value(shape=Const("system")), "content": content}
+    return Value(EMPTY, DictShape(fields, mark))
+
+
+def _template(engine: Engine, frame: Frame, node: ast.Call, spelt: str, last: str, arguments: Arguments) -> Value | None:
+    if last in ("from_messages", "ChatPromptTemplate") and ("ChatPromptTemplate" in spelt or last == "ChatPromptTemplate"):
+        given = arguments.first("messages")
+        if given is None or not isinstance(given[0].shape, ListShape):
+            return None
+        system: set[str] = set()
+        others: set[str] = set()
+        for item in given[0].shape.items:
+            if isinstance(item.shape, TemplateShape):
+                system |= item.shape.system
+                others |= item.shape.others
+            elif isinstance(item.shape, DictShape):
+                found = _placeholders(item.shape.fields.get("content"))
+                (system if role_of(item.shape.fields.get("role")) == "system" else others).update(found)
+            elif isinstance(item.shape, ListShape) and len(item.shape.items) == 2:
+                others.update(_placeholders(item.shape.items[1]))
+        shape = TemplateShape(frozenset(system), frozenset(others))
+        partial = arguments.keywords.get("partial_variables")
+        if partial is not None and isinstance(partial[0].shape, DictShape):
+            for name, value in partial[0].shape.fields.items():
+                if name in shape.system:
+                    arrive(engine, frame, partial[1], value, f"placeholder {{{name}}} of a system message template")
+        return Value(EMPTY, shape)
+    if last == "from_template" and "SystemMessagePromptTemplate" in spelt and arguments.positional:
+        return Value(EMPTY, TemplateShape(frozenset(_placeholders(arguments.positional[0])), frozenset()))
+    return None
+
+
+def _placeholders(value: Value | None) -> list[str]:
+    if value is not None and isinstance(value.shape, Const) and isinstance(value.shape.value, str):
+        return _PLACEHOLDER.findall(value.shape.value)
+    return []

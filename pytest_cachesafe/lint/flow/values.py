@@ -1,0 +1,279 @@
+"""The abstract values of the analysis: what a value may hold (atoms) and what it is (shape).
+
+Immutable, so that values can be shared between frames, summaries and caches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cachesafe_rules.model import Source, Step
+
+if TYPE_CHECKING:
+    import ast
+
+    from pytest_cachesafe.lint.flow.module import ClassInfo, FunctionInfo, Module
+
+__all__ = ["EMPTY", "NOTHING", "Atom", "Bound", "Cls", "Const", "DictShape", "Ext", "Func", "ListShape", "Mark", "Obj", "Value", "join", "join_all"]
+
+_LONGEST_WAY = 12
+
+
+class Mark:
+    """A place whose verdict waits for its uses: text named like a system prompt that is sent as a user message, a
+    system message that is put behind the history, messages that are only counted."""
+
+    __slots__ = ("key", "votes")
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.votes: set[str] = set()
+
+
+class Atom(NamedTuple):
+    """One thing a value may hold: a volatile source, a parameter of the function being evaluated, or a mark.
+
+    `key` is its identity; `steps` the way it came; `hops` how many arguments it was handed down through.
+    """
+
+    key: tuple[Any, ...]
+    source: Source | None = None
+    steps: tuple[Step, ...] = ()
+    hops: int = 0
+    mark: Mark | None = None
+    file: str = ""
+
+    def at(self, step: Step) -> Atom:
+        """The same with one more step, unless it says nothing new."""
+        if self.source is None or len(self.steps) >= _LONGEST_WAY:
+            return self
+        if self.steps and self.steps[-1].row == step.row and self.steps[-1].filename == step.filename:
+            return self
+        return self._replace(steps=(*self.steps, step))
+
+
+Atoms = Mapping[tuple[Any, ...], Atom]
+EMPTY: Atoms = {}
+
+
+class Shape:
+    """What a value is, where that is known."""
+
+    __slots__ = ()
+
+
+class Const(Shape):
+    """A literal."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+class DictShape(Shape):
+    """A dict with known string keys; `mark` if it is a message whose position decides."""
+
+    __slots__ = ("fields", "mark")
+
+    def __init__(self, fields: dict[str, Value], mark: Mark | None = None) -> None:
+        self.fields = fields
+        self.mark = mark
+
+
+class ListShape(Shape):
+    """A list or tuple. `exact`: nothing unknown stands before the end, so positions are true."""
+
+    __slots__ = ("exact", "items")
+
+    def __init__(self, items: tuple[Value, ...], exact: bool = True) -> None:
+        self.items = items
+        self.exact = exact
+
+
+class Obj(Shape):
+    """An object of a class of the project; `fields` are set on this very object, the class knows the rest."""
+
+    __slots__ = ("cls", "fields")
+
+    def __init__(self, cls: ClassInfo, fields: dict[str, Value] | None = None) -> None:
+        self.cls = cls
+        self.fields = fields or {}
+
+
+class Cls(Shape):
+    """A class of the project."""
+
+    __slots__ = ("cls",)
+
+    def __init__(self, cls: ClassInfo) -> None:
+        self.cls = cls
+
+
+class Func(Shape):
+    """Functions of the project (one of several where a table or a condition chooses), with what they are bound to."""
+
+    __slots__ = ("bound", "env", "functions")
+
+    def __init__(self, functions: tuple[FunctionInfo, ...], bound: Value | None = None, env: Any = None) -> None:
+        self.functions = functions
+        self.bound = bound
+        self.env = env
+
+
+class Lambda(Shape):
+    """A lambda: its body is evaluated where it is made."""
+
+    __slots__ = ("result",)
+
+    def __init__(self, result: Value) -> None:
+        self.result = result
+
+
+class Bound(Shape):
+    """A method of a value of unknown class, not yet called."""
+
+    __slots__ = ("name", "receiver")
+
+    def __init__(self, receiver: Value, name: str) -> None:
+        self.receiver = receiver
+        self.name = name
+
+
+class Ext(Shape):
+    """Something outside the project, by its dotted name."""
+
+    __slots__ = ("dotted",)
+
+    def __init__(self, dotted: str) -> None:
+        self.dotted = dotted
+
+
+class ModShape(Shape):
+    """A module of the project."""
+
+    __slots__ = ("module",)
+
+    def __init__(self, module: Module) -> None:
+        self.module = module
+
+
+class ParamShape(Shape):
+    """The parameter itself, unchanged: a caller's value keeps its shape through it."""
+
+    __slots__ = ("default", "name")
+
+    def __init__(self, name: str, default: Any = None) -> None:
+        self.name = name
+        self.default = default
+
+
+class TemplateShape(Shape):
+    """A chat prompt template: the placeholders of its system part and of the others."""
+
+    __slots__ = ("others", "system")
+
+    def __init__(self, system: frozenset[str], others: frozenset[str]) -> None:
+        self.system = system
+        self.others = others
+
+
+class Value:
+    """`atoms` are in the value now; `latent` ones only once it is turned into a sequence or text (order of a set)."""
+
+    __slots__ = ("atoms", "latent", "shape")
+
+    def __init__(self, atoms: Atoms = EMPTY, shape: Shape | None = None, latent: Atoms = EMPTY) -> None:
+        self.atoms = atoms
+        self.shape = shape
+        self.latent = latent
+
+    def all_atoms(self, depth: int = 4) -> Atoms:
+        """Everything the value holds as text, parts included."""
+        atoms = merge(self.atoms, self.latent)
+        shape = self.shape
+        if depth and shape is not None:
+            if isinstance(shape, DictShape):
+                for part in shape.fields.values():
+                    atoms = merge(atoms, part.all_atoms(depth - 1))
+            elif isinstance(shape, ListShape):
+                for part in shape.items:
+                    atoms = merge(atoms, part.all_atoms(depth - 1))
+            elif isinstance(shape, Lambda):
+                atoms = merge(atoms, shape.result.all_atoms(depth - 1))
+        return atoms
+
+    def text(self) -> Value:
+        """The value as text: what it holds, without its shape."""
+        if self.shape is None and not self.latent:
+            return self
+        atoms = self.all_atoms()
+        return Value(atoms) if atoms else NOTHING
+
+
+NOTHING = Value()
+
+
+def merge(a: Atoms, b: Atoms) -> Atoms:
+    """Union; the shorter way wins where both hold the same atom."""
+    if not b or a is b:
+        return a
+    if not a:
+        return b
+    out = dict(a)
+    for key, atom in b.items():
+        old = out.get(key)
+        if old is None or len(atom.steps) < len(old.steps):
+            out[key] = atom
+    return out
+
+
+def join(a: Value, b: Value) -> Value:
+    """What a value may be that is one or the other."""
+    if a is b or b is NOTHING:
+        return a
+    if a is NOTHING:
+        return b
+    return Value(merge(a.atoms, b.atoms), _join_shapes(a.shape, b.shape), merge(a.latent, b.latent))
+
+
+def join_all(values: list[Value]) -> Value:
+    """`join` of several; nothing for none."""
+    out = NOTHING
+    for value in values:
+        out = join(out, value)
+    return out
+
+
+def _join_shapes(a: Shape | None, b: Shape | None) -> Shape | None:
+    if a is b or b is None:
+        return a
+    if a is None:
+        return b
+    if isinstance(a, DictShape) and isinstance(b, DictShape):
+        fields = dict(a.fields)
+        for key, value in b.fields.items():
+            fields[key] = join(fields[key], value) if key in fields else value
+        return DictShape(fields, a.mark or b.mark)
+    if isinstance(a, ListShape) and isinstance(b, ListShape):
+        if len(a.items) == len(b.items):
+            return ListShape(tuple(join(x, y) for x, y in zip(a.items, b.items)), a.exact and b.exact)
+        longer, shorter = (a, b) if len(a.items) > len(b.items) else (b, a)
+        items = tuple(join(x, shorter.items[i]) if i < len(shorter.items) else x for i, x in enumerate(longer.items))
+        return ListShape(items, a.exact and b.exact)
+    if isinstance(a, Func) and isinstance(b, Func):
+        extra = tuple(f for f in b.functions if f not in a.functions)
+        return Func((a.functions + extra)[:8], a.bound or b.bound, a.env or b.env) if extra else a
+    if isinstance(a, Obj) and isinstance(b, Obj) and a.cls is b.cls:
+        fields = dict(a.fields)
+        for key, value in b.fields.items():
+            fields[key] = join(fields[key], value) if key in fields else value
+        return Obj(a.cls, fields)
+    if isinstance(a, Lambda) and isinstance(b, Lambda):
+        return Lambda(join(a.result, b.result))
+    if isinstance(a, Const) and isinstance(b, Const):
+        return a if a.value == b.value else None
+    return a if isinstance(b, Const) else b if isinstance(a, Const) else a
+
+

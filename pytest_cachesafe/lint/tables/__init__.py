@@ -1,0 +1,1 @@
+"""What the analysis knows of libraries and habits: data only. A framework is added here and nowhere else."""

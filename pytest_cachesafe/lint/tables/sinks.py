@@ -1,0 +1,124 @@
+"""Where text becomes part of a cached prefix: names, keywords, constructors, decorators, switches."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["is_system_name", "is_system_role"]
+
+_SYSTEM = re.compile(
+    r"(?:^|_)(?:system|sys|developer)_?(?:prompt|message|msg|instruction|content|text|template|context|preamble|header|block|part|section)s?"
+    r"(?:$|_(?!id|ids|path|paths|file|files|filename|token|tokens|count|len|length|size|name|names|type|role|hash|key|keys|dir|time|at|version|class|cls|"
+    r"fn|func|enabled|index|idx|url|override|overrides|cache|cached|hook|hooks|callback|event|events|reminder|builder|factory|manager|provider|loader|config|settings|metadata|"
+    r"tokens?_\w+|exists|changed|updated_at|created_at|added|sent|var|vars|variables|param|params|field|option|flag|mode|label|schema|"
+    r"format|source|diff|stats|limit|max|budget|chars|error|errors|warning|log|usage|cost)(?:$|\w))"
+)
+_INSTRUCTIONS = re.compile(r"^_?(?:custom|agent|base|developer|system|assistant|global|full|final|default|supervisor|dynamic|my|static|base_agent|bot)?_?instructions$")
+_UPPER = re.compile(r"^_?(?:[A-Z0-9]+_)*(?:PROMPT|INSTRUCTIONS?|PREAMBLE|PERSONA|SYSTEM)(?:_[A-Z0-9]+)*$")
+_UPPER_STOP = re.compile(
+    r"(?:^|_)(?:ID|PATH|FILE|DIR|TOKENS?|COUNT|LEN|NAME|TYPE|ROLE|HASH|KEY|URL|VERSION|CACHE|LIMIT|MAX|MIN|SIZE|REGEX|PATTERN|RE|ENV|"
+    r"OPERATING|FILESYSTEM|OS|INFO|PLATFORM|TIMEOUT|HUMAN|QUERY|QUESTION)(?:_|$)|^_?USER_(?:PROMPT|MESSAGE|INSTRUCTION)|^_?(?:PROMPT|SYSTEM)$|_USER_PROMPT|USER_MSG"
+)
+_STOP = re.compile(r"reminder|heartbeat|event|non_system|no_system|without_system|filesystem|file_system|is_|has_|use_|strip_|count|token|_hash|parse|extract|validate|test_|log_|print_|save_|set_|update_|remove_|delete_|on_|send_|show_|display_")
+
+
+def is_system_name(name: str) -> bool:
+    """Whether a variable, parameter, attribute or function is named like system text."""
+    lower = name if name.islower() else _snake(name)
+    if _STOP.search(lower):
+        return False
+    return bool(_SYSTEM.search(lower) or _INSTRUCTIONS.match(lower))
+
+
+def is_system_constant(name: str) -> bool:
+    """The same for constants of a module, where PROMPT and INSTRUCTIONS count as well."""
+    return name.isupper() and bool(_UPPER.match(name)) and not _UPPER_STOP.search(name)
+
+
+def _snake(name: str) -> str:
+    return name.lower() if name.isupper() else re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+_ROLE = re.compile(r"(?:^|[._])(?:system|developer)(?:_message)?(?:_role)?(?:\.value)?$", re.IGNORECASE)
+
+
+def is_system_role(name: str) -> bool:
+    """Whether a dotted name stands for the system role: `Role.SYSTEM`, `agent.system_message_role`."""
+    return bool(_ROLE.search(name))
+
+
+SYSTEM_ROLES = frozenset(("system", "developer"))
+OTHER_ROLES = frozenset(("user", "human", "assistant", "ai", "tool", "function", "model"))
+
+# Classes and constructors whose text is a system message, by the last part of their name -> argument.
+SYSTEM_MAKERS: dict[str, tuple[str, ...]] = {
+    "SystemMessage": ("content", "text"),
+    "SystemMessagePromptTemplate": ("prompt",),
+    "SystemPromptPart": ("content",),
+    "SystemChatMessage": ("content",),
+    "ChatCompletionSystemMessageParam": ("content",),
+    "ChatCompletionDeveloperMessageParam": ("content",),
+    "SystemMessageParam": ("content",),
+    "DeveloperMessage": ("content",),
+    "SystemPrompt": ("content", "text"),
+    "SystemPromptBlock": ("text", "content"),
+    "SystemContentBlock": ("text",),
+    "TextSystemMessage": ("content",),
+}
+SYSTEM_METHODS = frozenset(("from_system", "make_system_message", "system_message", "add_system_message", "create_system_message", "set_system_prompt", "set_system_message", "update_system_message", "with_system_prompt", "with_instructions", "with_system_message", "append_system_message"))
+USER_MAKERS = frozenset(("HumanMessage", "UserMessage", "HumanMessagePromptTemplate", "AIMessage", "AssistantMessage", "UserPromptPart", "ToolMessage", "UserTextMessage", "ChatCompletionUserMessageParam"))
+USER_METHODS = frozenset(("from_user", "make_user_message", "user_message", "add_user_message", "from_assistant"))
+MESSAGE_MAKERS = re.compile(r"(?:Message|ChatMessage|LLMMessage|Msg|Content|MessageParam|Turn|MessageCreate|PromptMessage|InputMessage|Message_)$|^dict$|^Message|^make_message$|^TypedDict$")
+
+# Keywords that carry system text on any call.
+SYSTEM_KEYWORDS = frozenset((
+    "system_prompt", "system_message", "system_msgs", "system_msg", "sys_prompt", "sys_msg", "system_instruction", "systemInstruction", "system_instructions",
+    "instructions", "custom_instructions", "global_instruction", "static_instruction", "developer_message", "system_prompt_template",
+    "system_prompt_suffix", "system_prompt_prefix", "system_suffix", "additional_instructions", "additional_context", "prompt_extension", "append_system_prompt", "suffix_system_prompt",
+    "system_content", "system_text", "prefix_messages", "state_modifier", "system_template", "systemPrompt", "expected_output_instructions",
+))  # fmt: skip
+# Keywords that do so only beside others, or on some callees.
+AGENT_KEYWORDS = frozenset(("instruction", "backstory", "goal", "persona", "prompt", "introduction", "guidelines", "introduction"))
+AGENT_CALLEES = re.compile(r"(?:Agent|Assistant|Crew|Swarm|Team|create_react_agent|create_agent|create_deep_agent|create_supervisor|ReActAgent|AgentConfig|AgentSpec|GPTAssistant)\w*$")
+BESIDE_SYSTEM = frozenset(("messages", "model", "max_tokens", "contents", "history", "prompt", "input", "tools"))
+
+# First positional argument is system text.
+POSITIONAL_SYSTEM: dict[str, int] = {"ChatAgent": 0, "with_conversation_start_date": 0, "with_instructions": 0}
+# Method -> words for what it sets.
+DATED_METHODS = {"with_conversation_start_date": "conversation start date of the Harmony system message", "with_knowledge_cutoff": "system message"}
+
+# Dict keys that hold system text, and what must stand beside them.
+SYSTEM_KEYS = frozenset(("system_prompt", "system_message", "system_instruction", "systemInstruction", "sys_prompt", "developer_prompt"))
+KEYS_BESIDE: dict[str, frozenset[str]] = {
+    "system": frozenset(("messages", "model", "max_tokens", "tools")),
+    "instructions": frozenset(("input", "model", "tools", "name", "messages", "assistant_id")),
+}
+TOOL_KEYS = frozenset(("input_schema", "parameters", "inputSchema", "function", "args_schema", "schema"))
+
+TOOL_CALLEES = re.compile(r"^(?:Tool|FunctionTool|StructuredTool|BaseTool|FunctionDeclaration|ToolDefinition|ToolSpec|ToolParam|QueryEngineTool|ToolMetadata|ToolSchema|ChatCompletionToolParam|tool|function_tool|FunctionToolParam)$|^from_function$|^from_defaults$")
+TOOL_CLASSES = re.compile(r"Tool(?:kit)?s?$|^Tool")
+TOOL_ATTRIBUTES = frozenset(("description", "inputs", "__doc__", "input_schema", "parameters", "args_schema"))
+TOOL_DECORATORS = re.compile(r"(?:^|\.)(?:tool|function_tool|tool_plain|kernel_function|ai_tool|agent_tool|mcp_tool|beta_tool|beta_async_tool|register_tool|as_tool|action|registry\.action|langchain_tool)$")
+
+# Decorators that register a function whose result is system text -> words.
+PROMPT_DECORATORS: dict[str, str] = {
+    "system_prompt": "system prompt (fixed when the conversation starts)",
+    "instructions": "instructions (made anew for every request)",
+    "instruction": "instructions (made anew for every request)",
+    "dynamic_prompt": "system prompt (made anew for every model call)",
+    "system_message": "system message",
+}
+
+FEW_SHOT = re.compile(r"few_?shots?|^example_messages$|^fewshot|^icl_examples$|^(?:prompt_)?examples_messages$", re.IGNORECASE)
+
+# Switches of frameworks that put something volatile into the system prompt -> (kind, granularity, what it adds).
+FLAGS: dict[str, tuple[str, str, str]] = {
+    "add_datetime_to_context": ("flag", "second", "the current time"),
+    "add_datetime_to_instructions": ("flag", "second", "the current time"),
+    "add_location_to_context": ("flag", "user", "the user's location"),
+    "add_location_to_instructions": ("flag", "user", "the user's location"),
+    "inject_date": ("flag", "day", "the current date"),
+    "add_memories_to_context": ("flag", "call", "recalled memories"),
+    "add_session_state_to_context": ("flag", "call", "the session state"),
+    "add_dependencies_to_context": ("flag", "call", "run-time dependencies"),
+}

@@ -1,0 +1,189 @@
+"""Where volatile values arise. Dotted names are as imported; the last two parts decide where an import is unknown."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["ATTRIBUTES", "CALLS", "HELPERS", "MEMORY_CALLS", "METHODS", "PERSONAL_NAMES", "REWRITTEN_FILES", "STATE_NAMES"]
+
+# dotted callable -> (kind, granularity). Clocks get finer or coarser by what is done with them (flow/clock.py).
+CALLS: dict[str, tuple[str, str]] = {
+    "datetime.datetime.now": ("clock", "microsecond"),
+    "datetime.datetime.utcnow": ("clock", "microsecond"),
+    "datetime.datetime.today": ("clock", "microsecond"),
+    "datetime.date.today": ("clock", "day"),
+    "time.time": ("clock", "microsecond"),
+    "time.time_ns": ("clock", "microsecond"),
+    "time.monotonic": ("clock", "microsecond"),
+    "time.perf_counter": ("clock", "microsecond"),
+    "time.process_time": ("clock", "microsecond"),
+    "time.strftime": ("clock", "second"),
+    "time.ctime": ("clock", "second"),
+    "time.asctime": ("clock", "second"),
+    "time.localtime": ("clock", "second"),
+    "time.gmtime": ("clock", "second"),
+    "pendulum.now": ("clock", "microsecond"),
+    "pendulum.today": ("clock", "day"),
+    "arrow.now": ("clock", "microsecond"),
+    "arrow.utcnow": ("clock", "microsecond"),
+    "django.utils.timezone.now": ("clock", "microsecond"),
+    "django.utils.timezone.localtime": ("clock", "microsecond"),
+    "django.utils.timezone.localdate": ("clock", "day"),
+    "pandas.Timestamp.now": ("clock", "microsecond"),
+    "pandas.Timestamp.today": ("clock", "microsecond"),
+    "whenever.Instant.now": ("clock", "microsecond"),
+    "email.utils.formatdate": ("clock", "second"),
+    "uuid.uuid1": ("random", "call"),
+    "uuid.uuid4": ("random", "call"),
+    "uuid.uuid6": ("random", "call"),
+    "uuid.uuid7": ("random", "call"),
+    "uuid.uuid8": ("random", "call"),
+    "shortuuid.uuid": ("random", "call"),
+    "ulid.new": ("random", "call"),
+    "ulid.ULID": ("random", "call"),
+    "nanoid.generate": ("random", "call"),
+    "secrets.token_hex": ("random", "call"),
+    "secrets.token_urlsafe": ("random", "call"),
+    "secrets.token_bytes": ("random", "call"),
+    "secrets.choice": ("random", "call"),
+    "secrets.randbelow": ("random", "call"),
+    "random.random": ("random", "call"),
+    "random.randint": ("random", "call"),
+    "random.randrange": ("random", "call"),
+    "random.uniform": ("random", "call"),
+    "random.choice": ("random", "call"),
+    "random.choices": ("random", "call"),
+    "random.sample": ("random", "call"),
+    "random.getrandbits": ("random", "call"),
+    "numpy.random.choice": ("random", "call"),
+    "numpy.random.randint": ("random", "call"),
+    "numpy.random.permutation": ("random", "call"),
+    "os.urandom": ("random", "call"),
+    "os.getpid": ("random", "process"),
+    "threading.get_ident": ("random", "process"),
+    "tempfile.mkdtemp": ("temp", "call"),
+    "tempfile.mkstemp": ("temp", "call"),
+    "tempfile.mktemp": ("temp", "call"),
+    "tempfile.TemporaryDirectory": ("temp", "call"),
+    "tempfile.NamedTemporaryFile": ("temp", "call"),
+    "platform.system": ("host", "host"),
+    "platform.platform": ("host", "host"),
+    "platform.machine": ("host", "host"),
+    "platform.release": ("host", "host"),
+    "platform.version": ("host", "host"),
+    "platform.node": ("host", "host"),
+    "platform.uname": ("host", "host"),
+    "platform.processor": ("host", "host"),
+    "platform.architecture": ("host", "host"),
+    "platform.mac_ver": ("host", "host"),
+    "platform.python_version": ("host", "host"),
+    "os.uname": ("host", "host"),
+    "os.cpu_count": ("host", "host"),
+    "socket.gethostname": ("host", "host"),
+    "socket.getfqdn": ("host", "host"),
+    "distro.name": ("host", "host"),
+    "psutil.virtual_memory": ("state", "call"),
+    "psutil.cpu_percent": ("state", "call"),
+    "getpass.getuser": ("host", "user"),
+    "os.getlogin": ("host", "user"),
+    "os.path.expanduser": ("host", "user"),
+    "pathlib.Path.home": ("host", "user"),
+    "os.getcwd": ("cwd", "session"),
+    "os.getcwdb": ("cwd", "session"),
+    "pathlib.Path.cwd": ("cwd", "session"),
+    "os.environ.get": ("env", "host"),
+    "os.getenv": ("env", "host"),
+    "locale.getlocale": ("locale", "host"),
+    "locale.getdefaultlocale": ("locale", "host"),
+    "tzlocal.get_localzone": ("locale", "host"),
+    "tzlocal.get_localzone_name": ("locale", "host"),
+    "git.Repo": ("build", "call"),
+    "importlib.metadata.version": ("build", "release"),
+    "os.listdir": ("listing", "host"),
+    "os.scandir": ("listing", "host"),
+    "os.walk": ("listing", "host"),
+    "glob.glob": ("listing", "host"),
+    "glob.iglob": ("listing", "host"),
+    "id": ("repr", "process"),
+    "hash": ("repr", "process"),
+}
+
+# Read without a call.
+ATTRIBUTES: dict[str, tuple[str, str]] = {
+    "sys.platform": ("host", "host"),
+    "os.name": ("host", "host"),
+    "sys.version": ("host", "host"),
+    "sys.executable": ("host", "host"),
+    "os.environ": ("env", "host"),
+    "time.tzname": ("locale", "host"),
+}
+
+# Methods that are sources whatever they are called on.
+METHODS: dict[str, tuple[str, str]] = {
+    "iterdir": ("listing", "host"),
+    "rglob": ("listing", "host"),
+    "get_full_name": ("user", "user"),
+    "hexsha": ("build", "call"),
+}
+
+# Helpers whose name says what they return, for modules that cannot be found.
+HELPERS: dict[str, tuple[str, str]] = {
+    "get_today_str": ("clock", "day"),
+    "get_current_date": ("clock", "day"),
+    "get_current_datetime": ("clock", "second"),
+    "get_current_time": ("clock", "second"),
+    "get_current_timestamp": ("clock", "second"),
+    "get_utc_time": ("clock", "second"),
+    "get_utc_now": ("clock", "microsecond"),
+    "get_local_time": ("clock", "second"),
+    "get_date_time": ("clock", "second"),
+    "utc_now": ("clock", "microsecond"),
+    "utcnow": ("clock", "microsecond"),
+    "now_iso": ("clock", "microsecond"),
+    "get_location": ("user", "user"),
+    "get_user_location": ("user", "user"),
+    "get_cwd": ("cwd", "session"),
+    "list_directory": ("listing", "session"),
+    "get_git_status": ("build", "call"),
+    "get_git_info": ("build", "call"),
+    "get_git_branch": ("build", "call"),
+    "get_git_diff": ("build", "call"),
+    "get_commit_hash": ("build", "call"),
+    "get_git_hash": ("build", "call"),
+    "get_git_commit": ("build", "call"),
+    "get_git_context": ("build", "call"),
+}
+
+# Recalled text: what a memory store gives back differs from call to call.
+MEMORY_CALLS = re.compile(
+    r"^_?(?:a?get|read|load|fetch|recall|search|retrieve|query|format|build|render|list)_(?:\w+_)?"
+    r"(?:memory|memories|recent_history\w*|soul|recollections?|session_summary)(?:_(?:context|text|block|section|prompt|content|string|str|text))?$"
+    r"|^get_agent_soul$"
+)
+MEMORY_NAMES = re.compile(r"^(?:user_|agent_|recalled_|relevant_|retrieved_|long_term_|session_)?memor(?:y|ies)(?:_(?:context|text|block|content|str|string|section))?$")
+
+# Names of values that belong to one user, session or request.
+PERSONAL_NAMES: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(("user_name", "username", "user_full_name", "user_email", "user_id", "userid", "customer_name",
+                     "customer_id", "user_location", "location_data", "tenant_id", "account_id", "user_profile"), ("user", "user")),
+    **dict.fromkeys(("session_id", "conversation_id", "chat_id", "thread_id", "request_id", "run_id", "trace_id",
+                     "correlation_id", "invocation_id", "conv_id", "task_id", "session_key", "sessionid"), ("session", "session")),
+}
+PERSONAL_OWNERS = re.compile(r"^(?:user|current_user|customer|account|profile|user_info|user_data)$")
+PERSONAL_FIELDS = frozenset(("name", "email", "id", "first_name", "last_name", "full_name", "username", "location", "timezone", "locale", "display_name"))
+
+# Values of the moment: page, cursor, counters.
+STATE_NAMES: dict[str, tuple[str, str]] = dict.fromkeys(
+    ("current_url", "page_url", "current_page", "current_step", "step_number", "step_count", "n_steps", "turn_count",
+     "message_count", "previous_message_count", "tokens_left", "remaining_tokens", "tokens_used", "token_count",
+     "steps_left", "remaining_steps", "cursor_position", "turn_number", "iteration", "call_count", "num_turns",
+     "remaining_budget", "budget_left", "retry_count"),
+    ("state", "call"),
+)  # fmt: skip
+STATE_OWNERS = re.compile(r"^(?:current_state|env_state|browser_state|page|cursor)$")
+
+# Files that people or agents rewrite while the program lives.
+REWRITTEN_FILES = re.compile(
+    r"(?:^|[\\/_.])(?:agents?|claude|gemini|memory|memories|soul|user|todo|notes?|scratchpad|history|progress|journal)\.(?:md|txt|json|jsonl|mdc|yaml|yml)$|\.cursorrules$",
+    re.IGNORECASE,
+)
