@@ -34,10 +34,11 @@ _UNTRUSTED = -1
 class Unit(NamedTuple):
     """What the analysis of one file gave, as JSON values (see `encode`)."""
 
-    arrivals: list[Any]
+    hits: list[Any]
+    votes: list[Any]
     reports: list[Any]
     used: tuple[str, ...]
-    lookups: tuple[tuple[str, str | None], ...]
+    lookups: tuple[tuple[str, str, int, str | None], ...]
     problem: list[Any] | None = None
 
 
@@ -170,8 +171,8 @@ class Store:
                 for kept in (self._files, self._units, self._done):
                     kept.pop(name, None)
             # Now, and not when they are asked for: the next run will not know any more that these files were new.
-            words = _words_of(changed, self._files)
-            self._units = {name: unit for name, unit in self._units.items() if not _may_move(unit, words)}
+            holds = _Resolution(changed, self._entries).holds
+            self._units = {name: unit for name, unit in self._units.items() if holds(unit)}
 
     def flags(self, name: str) -> int | None:
         """What `set_flags` said of this file, if it is unchanged."""
@@ -226,7 +227,12 @@ class Store:
             if any(self.hash(n) != h for n, h in used.items()):
                 return None
             return Unit(
-                stored["arrivals"], stored["reports"], tuple(used), tuple((a, b) for a, b in lookups), stored["problem"]
+                stored["hits"],
+                stored["votes"],
+                stored["reports"],
+                tuple(used),
+                tuple((a, b, c, d) for a, b, c, d in lookups),
+                stored["problem"],
             )
         except (KeyError, TypeError, ValueError, AttributeError):
             return None
@@ -237,7 +243,7 @@ class Store:
             return
         self._changed = True
         used = {used: self.hash(used) for used in dict.fromkeys((name, *unit.used))}
-        self._units[name] = {**unit._asdict(), "used": used, "lookups": [list(pair) for pair in unit.lookups]}
+        self._units[name] = {**unit._asdict(), "used": used, "lookups": [list(lookup) for lookup in unit.lookups]}
 
     def done(self, name: str, key: str) -> Any | None:
         """What `put_done` kept for this file under this key."""
@@ -306,25 +312,22 @@ def _table(entries: Sequence[FileEntry]) -> str:
     return content_hash("\n".join(sorted(words)).encode("utf-8", "surrogatepass"))
 
 
-def _may_move(unit: Any, words: frozenset[str]) -> bool:
-    try:
-        return any(not words.isdisjoint(dotted.split(".")) for dotted, _ in unit["lookups"])
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return True
+class _Resolution:
+    """Whether imports still mean the same files, now that some have come or gone."""
 
+    def __init__(self, changed: Iterable[str], names: Iterable[str]) -> None:
+        from pytest_cachesafe.lint.project import ProjectIndex
 
-def _words_of(changed: Iterable[str], known: Iterable[str]) -> frozenset[str]:
-    """The parts of dotted names that may mean something else now that these files have come or gone.
+        self._index = ProjectIndex(names)
+        # An attribute of a package may be a module that lies in it, without an import that says so.
+        self._packages = {f"{name.rpartition('/')[0]}/__init__.py".lstrip("/") for name in changed}
 
-    That is the module's own name, and the names of folders that hold Python files since now, or no longer do.
-    """
-    folders = {part for name in known for part in name.split("/")[:-1]}
-    words: set[str] = set()
-    for name in changed:
-        *above, last = name.split("/")
-        words.update(part for part in above if part not in folders)
-        if last == "__init__.py":
-            words.update(above[-1:])
-        else:
-            words.add(last.removesuffix(".py"))
-    return frozenset(words)
+    def holds(self, unit: Any) -> bool:
+        """Whether a stored unit's answers are still right."""
+        try:
+            if not self._packages.isdisjoint(unit["used"]):
+                return False
+            resolve = self._index.resolve
+            return all(resolve(dotted, importer, level) == found for dotted, importer, level, found in unit["lookups"])
+        except (KeyError, TypeError, ValueError, AttributeError):
+            return False

@@ -8,15 +8,16 @@ from __future__ import annotations
 from typing import Any
 
 from cachesafe_rules.api import Report
-from cachesafe_rules.model import Arrival, Source, Span, Step, Taint
+from cachesafe_rules.model import Source, Span, Step, Taint
 
 from pytest_cachesafe.findings import Finding, Flow, Location, Severity
+from pytest_cachesafe.lint.flow.arrive import Hit
 
 __all__ = [
-    "arrival_from",
-    "arrival_json",
     "finding_from",
     "finding_json",
+    "hit_from",
+    "hit_json",
     "report_from",
     "report_json",
     "span_json",
@@ -36,25 +37,21 @@ def _steps_from(value: Any) -> tuple[Step, ...]:
     return tuple(Step(*item) for item in value)
 
 
-def arrival_json(arrival: Arrival) -> list[Any]:
-    """An arrival as lists."""
-    taints = [
-        [
-            [t.source.kind, t.source.granularity, t.source.api, span_json(t.source.span), t.source.frozen],
-            _steps_json(t.steps),
-        ]
-        for t in arrival.taints
+def hit_json(hit: Hit) -> list[Any]:
+    """A volatile value at a sink as lists."""
+    source = hit.taint.source
+    taint = [
+        [source.kind, source.granularity, source.api, span_json(source.span), source.frozen],
+        _steps_json(hit.taint.steps),
     ]
-    return [arrival.sink, arrival.part, span_json(arrival.span), arrival.function, taints]
+    return [hit.sink, hit.part, span_json(hit.span), hit.function, taint, list(hit.marks)]
 
 
-def arrival_from(value: Any) -> Arrival:
-    """The reverse of `arrival_json`; raises ValueError, TypeError or IndexError for what is none."""
-    sink, part, span, function, taints = value
-    made = []
-    for (kind, granularity, api, where, frozen), steps in taints:
-        made.append(Taint(Source(kind, granularity, api, Span(*where), frozen), _steps_from(steps)))
-    return Arrival(sink, part, Span(*span), function, tuple(made))
+def hit_from(value: Any) -> Hit:
+    """The reverse of `hit_json`; raises ValueError, TypeError or IndexError for what is none."""
+    sink, part, span, function, ((kind, granularity, api, where, frozen), steps), marks = value
+    taint = Taint(Source(kind, granularity, api, Span(*where), frozen), _steps_from(steps))
+    return Hit(sink, part, Span(*span), function, taint, tuple(marks))
 
 
 def report_json(report: Report) -> list[Any]:

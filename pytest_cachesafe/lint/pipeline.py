@@ -8,6 +8,7 @@ decide what arrives in it.
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -15,15 +16,17 @@ from pytest_cachesafe.lint.discover import is_test_path
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report, Rule
-    from cachesafe_rules.model import Arrival
 
     from pytest_cachesafe.findings import Finding
     from pytest_cachesafe.lint.cache import Store
     from pytest_cachesafe.lint.discover import FileEntry
-    from pytest_cachesafe.lint.flow import Analysis, EntryResult
+    from pytest_cachesafe.lint.flow.analysis import Analysis, EntryResult
+    from pytest_cachesafe.lint.flow.arrive import Hit
     from pytest_cachesafe.lint.settings import Settings
 
 __all__ = ["Passed", "Pipeline", "Project"]
+
+Lookup = tuple[str, str, int, "str | None"]
 
 _ENTRY, _NEEDLE, _BINARY, _COMMENT = 1, 2, 4, 8
 # Below this many bytes every file that is reported on is parsed, so that broken ones are told; in large trees that
@@ -55,10 +58,13 @@ class Passed(NamedTuple):
 
 
 class _Unit(NamedTuple):
-    arrivals: Sequence[Arrival]
+    """What the analysis of one file gives; `hits` and `votes` of all files together say what arrives."""
+
+    hits: Sequence[Hit]
+    votes: Sequence[tuple[str, str]]
     reports: Sequence[tuple[str, Report]]
     used: tuple[str, ...]
-    lookups: tuple[tuple[str, str | None], ...] = ()
+    lookups: tuple[Lookup, ...] = ()
     # Row, column and message where the file cannot be parsed.
     problem: tuple[int, int, str] | None = None
 
@@ -162,12 +168,16 @@ class Pipeline:
             for name in todo:
                 self._units[name] = self._unit(name, flags[name])
             left = [name for name in left if name not in self._units]
-            focus |= {a.span.filename for name in todo for a in self._units[name].arrivals}
+            for name in todo:
+                for hit in self._units[name].hits:
+                    focus.add(hit.span.filename)
+                    # Whoever uses the marked text elsewhere has a say in whether it is a prompt at all.
+                    focus.update(_file_of(mark) for mark in hit.marks)
 
     def _concerns(self, name: str, focus: set[str], near: frozenset[str] | None) -> bool:
         known = self.store.unit(name)
         if known is not None:
-            return not focus.isdisjoint(known.used) or any(a[2][0] in focus for a in known.arrivals)
+            return not focus.isdisjoint(known.used) or any(hit[2][0] in focus for hit in known.hits)
         return near is None or name in near
 
     def _unit(self, name: str, flag: int) -> _Unit:
@@ -189,22 +199,24 @@ class Pipeline:
             result = self.analysis.analyse(name)
         except Exception as error:
             self.crashed.append(f"{name}: the flow analysis failed: {_words(error)}")
-            return _Unit((), (), (name,))
+            return _Unit((), (), (), (name,))
         used = tuple(dict.fromkeys((name, *result.used)))
         parsed = result.parsed
-        if parsed.tree is None:
-            problem = parsed.error
-            at = (problem.row, problem.column, problem.message) if problem is not None else (1, 1, "cannot be parsed")
-            return _Unit(tuple(result.arrivals), (), used, tuple(result.lookups), at)
-        reports = self._structural(name, result) if flag & _NEEDLE else []
-        return _Unit(tuple(result.arrivals), tuple(reports), used, tuple(result.lookups))
+        problem = None
+        reports: list[tuple[str, Report]] = []
+        if parsed is None or parsed.tree is None:
+            fault = parsed.error if parsed is not None else None
+            problem = (fault.row, fault.column, fault.message) if fault is not None else (1, 1, "cannot be read")
+        elif flag & _NEEDLE:
+            reports = self._structural(name, result)
+        return _Unit(result.hits, result.votes, reports, used, result.lookups, problem)
 
     def _structural(self, name: str, result: EntryResult) -> list[tuple[str, Report]]:
         from pytest_cachesafe.lint.parse import column
         from pytest_cachesafe.lint.view import build_view
 
         parsed = result.parsed
-        data = self.analysis.read(name)
+        data = self._read(name) or b""
         rules = [rule for rule in self._on_trees if any(needle in data for needle in rule.needles)]
         if not rules:
             return []
@@ -213,7 +225,6 @@ class Pipeline:
         except Exception as error:
             self.crashed.append(f"{name}: the view for the rules failed: {_words(error)}")
             return []
-        view.arrivals = [a for a in result.arrivals if a.span.filename == name]
         return [(rule.code, report) for rule in rules for report in self._checked(rule, name, view)]
 
     def _checked(self, rule: Rule, name: str, view: Any) -> list[Report]:
@@ -241,24 +252,22 @@ class Pipeline:
         from cachesafe_rules.model import ModuleView
 
         from pytest_cachesafe.lint.conclude import Concluder
+        from pytest_cachesafe.lint.flow.analysis import settle
 
-        arriving: dict[str, dict[Arrival, None]] = {}
         told: dict[str, list[tuple[Rule, Report]]] = {}
         problems: dict[str, tuple[int, int, str]] = dict.fromkeys(binary, (1, 1, "binary data, not Python source"))
         extra: set[str] = set()
         for name in sorted(self._units):
             unit = self._units[name]
-            for arrival in unit.arrivals:
-                arriving.setdefault(arrival.span.filename, {})[arrival] = None
             if unit.reports:
                 told.setdefault(name, []).extend((self._by_code[code], report) for code, report in unit.reports)
             if unit.problem is not None:
                 problems[name] = unit.problem
             extra.update(unit.used)
-        for name, arrivals in arriving.items():
+        for name, arrivals in settle(self._units[name] for name in sorted(self._units)).items():
             if not self._counts(name):
                 continue
-            view = ModuleView(name, sorted(arrivals, key=_arrival_order))
+            view = ModuleView(name, arrivals)
             for rule in self._on_flows:
                 told.setdefault(name, []).extend((rule, report) for report in self._checked(rule, name, view))
         folded = {name: fold(reports) for name, reports in told.items() if reports}
@@ -272,9 +281,14 @@ class Pipeline:
         )
 
     def _text(self, name: str) -> bytes | None:
+        """Any file of the project, prompt templates as well."""
+        if name in self.project.overlay:
+            return self.project.overlay[name]
+        entry = self.project.files.get(name)
         try:
-            return self.analysis.read(name)
-        except (OSError, KeyError):
+            with open(entry.path if entry is not None else os.path.join(self.project.root, name), "rb") as file:
+                return file.read()
+        except (OSError, ValueError):
             return None
 
 
@@ -283,8 +297,9 @@ def _names_for_rules(settings: Settings) -> dict[str, Any]:
     return {name: getattr(settings, name) for name in fields}
 
 
-def _arrival_order(arrival: Arrival) -> tuple[Any, ...]:
-    return arrival.span, arrival.sink, arrival.function, repr(arrival.taints)
+def _file_of(mark: str) -> str:
+    """The file of a mark, `kind:file:row:column`."""
+    return mark.partition(":")[2].rsplit(":", 2)[0]
 
 
 def _words(error: BaseException) -> str:
@@ -294,10 +309,11 @@ def _words(error: BaseException) -> str:
 
 def _encoded(unit: _Unit) -> Any:
     from pytest_cachesafe.lint.cache import Unit
-    from pytest_cachesafe.lint.encode import arrival_json, report_json
+    from pytest_cachesafe.lint.encode import hit_json, report_json
 
     return Unit(
-        [arrival_json(arrival) for arrival in unit.arrivals],
+        [hit_json(hit) for hit in unit.hits],
+        [list(vote) for vote in dict.fromkeys(unit.votes)],
         [[code, report_json(report)] for code, report in unit.reports],
         unit.used,
         unit.lookups,
@@ -307,7 +323,7 @@ def _encoded(unit: _Unit) -> Any:
 
 def _decoded(unit: Any, rules: Mapping[str, Rule]) -> _Unit | None:
     """A unit from the cache; None where it is damaged."""
-    from pytest_cachesafe.lint.encode import arrival_from, report_from
+    from pytest_cachesafe.lint.encode import hit_from, report_from
 
     try:
         reports = tuple((code, report_from(report)) for code, report in unit.reports)
@@ -317,6 +333,7 @@ def _decoded(unit: Any, rules: Mapping[str, Rule]) -> _Unit | None:
         if unit.problem is not None:
             row, column, message = unit.problem
             problem = (int(row), int(column), str(message))
-        return _Unit(tuple(map(arrival_from, unit.arrivals)), reports, unit.used, unit.lookups, problem)
+        votes = [(str(mark), str(word)) for mark, word in unit.votes]
+        return _Unit(list(map(hit_from, unit.hits)), votes, reports, unit.used, unit.lookups, problem)
     except (TypeError, ValueError, IndexError, KeyError):
         return None

@@ -30,8 +30,8 @@ __all__ = ["Outcome", "Run", "lint", "lint_text", "run_lint", "runs_of", "settin
 
 
 class Outcome(NamedTuple):
-    """`result` has names for people (see `naming`). `text` is what goes to standard output in place of a report (a diff,
-    or the mended standard input). `failed`: a file could not be read or a rule failed, exit status 2. `written`: how
+    """`result` has names for people (see `naming`). `text` is what goes to standard output in place of a report: a diff,
+    or the mended standard input. `failed`: a file could not be read or a rule failed, exit status 2. `written`: how
     many findings a new baseline has."""
 
     result: LintResult
@@ -45,8 +45,8 @@ class Outcome(NamedTuple):
 class Run(NamedTuple):
     """One project of a run.
 
-    `wanted`: names of the files that are reported on. `codes`: of the rules that are on; `others`: those of them that are
-    of other packages; `known`: code -> name of all rules there are. `overlay`: text that is not on disk.
+    `wanted`: names of the files that are reported on. `codes`: of the rules that are on; `others`: those rules among
+    them that other packages bring; `known`: code -> name of all rules there are. `overlay`: text that is not on disk.
     """
 
     settings: Settings
@@ -317,7 +317,7 @@ def _pass(
     strict: bool = False,
     jobs: int = 1,
 ) -> Passed:
-    from pytest_cachesafe.lint.flow import Analysis
+    from pytest_cachesafe.lint.flow.analysis import Analysis
     from pytest_cachesafe.lint.pipeline import Pipeline, Project
 
     project = Project(str(settings.root), files, settings, rules, overlay, tests, strict)
