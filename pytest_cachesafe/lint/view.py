@@ -30,10 +30,10 @@ _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 # Class names of messages by role (LangChain, LlamaIndex, OpenAI and pydantic-ai types).
 _ROLES = {
     "SystemMessage": "system", "SystemMessageParam": "system", "SystemPromptPart": "system",
-    "DeveloperMessage": "system", "ChatCompletionSystemMessageParam": "system", "SystemMessagePromptTemplate": "system", "HumanMessage": "user",
-    "UserMessage": "user", "UserPromptPart": "user", "ChatCompletionUserMessageParam": "user", "AIMessage": "assistant",
-    "AssistantMessage": "assistant", "ToolMessage": "tool", "FunctionMessage": "tool",
-    "HumanMessagePromptTemplate": "user", "MessagesPlaceholder": "*",
+    "DeveloperMessage": "system", "ChatCompletionSystemMessageParam": "system",
+    "SystemMessagePromptTemplate": "system", "HumanMessage": "user", "UserMessage": "user", "UserPromptPart": "user",
+    "ChatCompletionUserMessageParam": "user", "AIMessage": "assistant", "AssistantMessage": "assistant",
+    "ToolMessage": "tool", "FunctionMessage": "tool", "HumanMessagePromptTemplate": "user", "MessagesPlaceholder": "*",
 }  # fmt: skip
 _TUPLE_ROLES = {"system": "system", "developer": "system", "human": "user", "user": "user", "ai": "assistant",
                 "assistant": "assistant", "placeholder": "*", "tool": "tool"}  # fmt: skip

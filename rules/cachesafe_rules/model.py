@@ -45,8 +45,8 @@ class Source:
 
     `kind`: clock, random, temp, user, session, memory, file, host, cwd, env, locale, build, repr, state, set, listing,
     flag (a framework switch that adds one of these), mutable. `granularity`: how often it changes (second, minute,
-    hour, day, month, year, call, session, user, process, host). `api`: how it is spelt (`datetime.now`). `frozen`: evaluated
-    once, when its module is imported.
+    hour, day, month, year, call, session, user, process, host). `api`: how it is spelt (`datetime.now`). `frozen`:
+    evaluated once, when its module is imported.
     """
 
     kind: str

@@ -1,0 +1,150 @@
+"""CSF404 cache-key-per-run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cachesafe_rules.api import Context, Example, Report, Rule
+from cachesafe_rules.expressions import last_part, walk
+from cachesafe_rules.model import Expr, Span
+from cachesafe_rules.shape import Shape, shape_of
+from cachesafe_rules.turns import volatile_in, words_of_name
+
+__all__ = ["CacheKeyPerRun"]
+
+_KEYS = ("prompt_cache_key", "promptCacheKey", "x-grok-conv-id")
+_FRESH = frozenset(
+    {"uuid1", "uuid4", "uuid6", "uuid7", "token_hex", "token_urlsafe", "urandom", "time", "time_ns", "now", "utcnow",
+     "random", "randint", "getrandbits", "monotonic", "perf_counter", "ulid", "nanoid", "ksuid"}
+)  # fmt: skip
+_PER_RUN = (
+    {"request", "id"}, {"run", "id"}, {"trace", "id"}, {"message", "id"}, {"turn", "id"}, {"call", "id"},
+    {"span", "id"}, {"timestamp"}, {"invocation", "id"}, {"response", "id"}, {"attempt"},
+)  # fmt: skip
+_HELP = "use one key for all requests that share a prefix: the name and version of the prompt, or the chat's id"
+
+
+class CacheKeyPerRun(Rule):
+    """Each request has a cache key of its own.
+
+    What is wrong
+    -------------
+    `prompt_cache_key` is a fresh id, a time, or the id of a single request or run.
+
+    Why
+    ---
+    The key decides which requests may share a cache: OpenAI routes by it up to GPT-5.5 and keeps entries apart by it
+    from GPT-5.6 on ("Prompt caching", OpenAI docs, copy of 2026-09-20); xAI and Mistral route by it. With a new key
+    for each request, an entry is written every time and never found again.
+
+    What to do
+    ----------
+    Take what the requests of one prefix have in common: the prompt's name and version for a shared system prompt, or
+    the id of the chat.
+    """
+
+    code = "CSF404"
+    name = "cache-key-per-run"
+    severity = "warning"
+    needles = (b"prompt_cache_key", b"promptCacheKey", b"x-grok-conv-id")
+    INVALID = (
+        Example(
+            "import uuid\n\n"
+            "def ask(client, messages):\n"
+            "    return client.responses.create(model='m', input=messages, prompt_cache_key=str(uuid.uuid4()))\n",
+            (4,),
+        ),
+        Example(
+            "import time\n\n"
+            "def body(messages):\n"
+            "    key = f'agent-{time.time()}'\n"
+            "    return {'model': 'm', 'messages': messages, 'prompt_cache_key': key}\n",
+            (4, 5),
+        ),
+        Example(
+            "def ask(client, messages, request_id):\n"
+            "    return client.chat.completions.create(model='m', messages=messages, prompt_cache_key=request_id)\n",
+            (2,),
+        ),
+        Example(
+            "from uuid import uuid4\n\n"
+            "def ask(client, messages):\n"
+            "    kwargs = {'model': 'grok', 'messages': messages}\n"
+            "    kwargs['extra_headers'] = {'x-grok-conv-id': uuid4().hex}\n"
+            "    return client.chat.completions.create(**kwargs)\n",
+            (5,),
+        ),
+    )
+    VALID = (
+        Example(
+            "def ask(client, messages):\n"
+            "    return client.responses.create(model='m', input=messages, prompt_cache_key='support-agent-v3')\n"
+        ),
+        Example(
+            "import uuid\n\n"
+            "class Chat:\n"
+            "    def __init__(self, client):\n"
+            "        self.client, self.key = client, None\n"
+            "        self.session_id = str(uuid.uuid4())\n\n"
+            "    def ask(self, messages):\n"
+            "        return self.client.responses.create(model='m', input=messages, prompt_cache_key=self.session_id)\n"
+        ),
+        Example(
+            "import hashlib\n\n"
+            "def ask(client, messages, system):\n"
+            "    key = hashlib.sha256(system.encode()).hexdigest()\n"
+            "    return client.responses.create(model='m', input=messages, prompt_cache_key=key)\n"
+        ),
+    )
+
+    def check(self, context: Context) -> Iterator[Report]:
+        shape = shape_of(context.view)
+        seen: set[Span] = set()
+        for value, function in _values(shape):
+            if (why := _fresh(shape, function, value)) and value.span not in seen:
+                seen.add(value.span)
+                yield Report(
+                    f"the cache key is {why}, another one for each request: what one request writes no other finds",
+                    value.span,
+                    help=_HELP,
+                )
+
+
+def _values(shape: Shape) -> Iterator[tuple[Expr, str]]:
+    for call in shape.view.calls:
+        for key in _KEYS:
+            if key in call.keywords:
+                yield call.keywords[key], call.function
+    for display in shape.view.dicts:
+        for key in _KEYS:
+            if key in display.expr.entries:
+                yield display.expr.entries[key], display.function
+    for binding in shape.view.bindings:
+        target, value = binding.target, binding.value
+        if target is not None and value is not None and target.kind == "subscript" and target.items[1].value in _KEYS:
+            yield value, binding.function
+
+
+def _fresh(shape: Shape, function: str, value: Expr) -> str | None:
+    if not function:
+        # Once per process.
+        return None
+    own = value
+    for _ in range(4):
+        if own.kind != "name":
+            break
+        bound = [item for item in shape.bindings(function, own) if item.function == function and item.value is not None]
+        if len(bound) != 1 or bound[0].value is None:
+            break
+        own = bound[0].value
+    if found := volatile_in(shape, function, own) if own.kind != "attribute" else None:
+        return f"{found}()"
+    for part in walk(own):
+        if part.call is not None and last_part(part.call.name) in _FRESH:
+            return f"{part.call.name}()"
+    for part in walk(own):
+        if part.kind in ("name", "attribute"):
+            name_words = words_of_name(part)
+            if any(wanted <= name_words for wanted in _PER_RUN) and "session" not in name_words:
+                return str(part.name)
+    return None

@@ -1,0 +1,183 @@
+"""CSF301 changing-before-stable."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cachesafe_rules.api import Context, Example, Report, Rule
+from cachesafe_rules.expressions import is_constant_name, is_history, parts_of, spelt, static_length
+from cachesafe_rules.model import Expr, MessageList, Span
+from cachesafe_rules.shape import Shape, shape_of
+from cachesafe_rules.turns import changing_value, is_setup, is_side_call
+
+__all__ = ["ChangingBeforeStable"]
+
+_SYSTEM = ("system", "instructions", "system_prompt", "system_instruction", "system_message")
+# Fixed text behind a changing piece that is worth a report, in characters.
+_ENOUGH = 12
+_HELP = "fixed text first: rules, tools and examples, then the history; what the turn brings goes into the newest user message"
+
+
+class ChangingBeforeStable(Rule):
+    """Text that changes with every turn stands before text that stays.
+
+    What is wrong
+    -------------
+    Retrieved documents, selected examples, the question or a counter come before fixed rules or before the history.
+
+    Why
+    ---
+    Prompt caches reuse the longest equal beginning. Everything behind the first difference is processed anew, however
+    equal it is. Order alone decides: the same blocks with the fixed ones first are reused.
+
+    What to do
+    ----------
+    Fixed instructions, then fixed examples, then the history, and retrieved text together with the question in the
+    newest user message. Where the provider has markers, put one behind the last fixed block.
+    """
+
+    code = "CSF301"
+    name = "changing-before-stable"
+    severity = "warning"
+    needles = (b"system", b"instructions", b"history")
+    INVALID = (
+        Example(
+            "def build(retrieved_docs, text):\n"
+            "    system = f'Documents: {retrieved_docs}\\n\\nYou are a careful assistant. Cite what you use.'\n"
+            "    return [{'role': 'system', 'content': system}, {'role': 'user', 'content': text}]\n",
+            (2, 3),
+        ),
+        Example(
+            "RULES = 'You are a careful assistant.'\n\n"
+            "def ask(client, history, query):\n"
+            "    docs = retriever.search(query)\n"
+            "    return client.messages.create(model='m', max_tokens=9, messages=history, system=[\n"
+            "        {'type': 'text', 'text': f'Documents: {docs}'},\n"
+            "        {'type': 'text', 'text': RULES}])\n",
+            (6,),
+        ),
+        Example(
+            "def build(history, context_docs, question):\n"
+            "    return [{'role': 'system', 'content': 'You help.'},\n"
+            "            {'role': 'user', 'content': f'Context: {context_docs}'},\n"
+            "            *history, {'role': 'user', 'content': question}]\n",
+            (3,),
+        ),
+        Example(
+            "def build(history, question):\n"
+            "    examples = select_similar_examples(question)\n"
+            "    return [{'role': 'system', 'content': 'You help.'}, *examples, *history,\n"
+            "            {'role': 'user', 'content': question}]\n",
+            (3,),
+        ),
+        Example(
+            "def build(history, step):\n"
+            "    return [{'role': 'system', 'content': f'You help. Step {step} of 10.'}, *history]\n",
+            (2,),
+        ),
+    )
+    VALID = (
+        Example(
+            "def build(history, docs, question):\n"
+            "    return [{'role': 'system', 'content': 'You help.'}, *history,\n"
+            "            {'role': 'user', 'content': f'Context: {docs}\\n\\n{question}'}]\n"
+        ),
+        Example(
+            "PRODUCT = 'Example Cloud'\n\n"
+            "def build(history, question):\n"
+            "    return [{'role': 'system', 'content': f'You support {PRODUCT}. Answer in two sentences.'}, *history,\n"
+            "            {'role': 'user', 'content': question}]\n"
+        ),
+        Example(
+            "def build(language, question):\n"
+            "    return [{'role': 'system', 'content': f'Answer in {language}. Be short and exact.'},\n"
+            "            {'role': 'user', 'content': question}]\n"
+        ),
+        Example(
+            "def build(docs, question):\n"
+            "    return [{'role': 'system', 'content': f'Answer from the documents.\\n\\n{docs}'},\n"
+            "            {'role': 'user', 'content': question}]\n"
+        ),
+    )
+
+    def check(self, context: Context) -> Iterator[Report]:
+        shape = shape_of(context.view)
+        seen: set[Span] = set()
+        for span, what, behind in [*_in_lists(shape), *_in_fields(shape)]:
+            if span not in seen:
+                seen.add(span)
+                yield Report(f"{what} changes with every turn and stands before {behind}", span, help=_HELP)
+
+
+def _in_lists(shape: Shape) -> Iterator[tuple[Span, str, str]]:
+    for found in shape.view.lists:
+        if is_setup(found.function) or is_side_call(found.function):
+            continue
+        for number, item in enumerate(found.items):
+            behind = _stable_behind(shape, found, number)
+            if item.role == "system" and item.content is not None:
+                if inner := _before_text(shape, found.function, item.content):
+                    yield item.expr.span, inner, "fixed text"
+                    continue
+            if behind is None:
+                continue
+            if item.role == "*":
+                star = item.expr.items[0] if item.expr.kind == "star" else item.expr
+                if not is_history(star) and (what := changing_value(shape, found.function, star)):
+                    yield item.expr.span, what, behind
+            elif item.content is not None and (what := changing_value(shape, found.function, item.content)):
+                yield item.expr.span, what, behind
+
+
+def _stable_behind(shape: Shape, found: MessageList, number: int) -> str | None:
+    """What of the list stays and stands behind an item: the history, or a message of fixed text."""
+    for later in found.items[number + 1 :]:
+        star = later.expr.items[0] if later.expr.kind == "star" else later.expr
+        if later.role == "*" and is_history(star):
+            return f"the history ({spelt(star)})"
+        if later.role == "system" and later.content is not None:
+            content = shape.resolve(found.function, later.content)
+            if content.kind == "constant" or is_constant_name(later.content):
+                return "a fixed system message"
+    return None
+
+
+def _in_fields(shape: Shape) -> Iterator[tuple[Span, str, str]]:
+    for request in shape.requests:
+        if is_setup(request.function) or is_side_call(request.function):
+            continue
+        for field in _SYSTEM:
+            if field not in request.fields:
+                continue
+            text = shape.resolve(request.function, request.fields[field])
+            if text.kind == "list":
+                yield from _in_blocks(shape, request.function, text)
+            elif what := _before_text(shape, request.function, text):
+                yield text.span, what, "fixed text"
+
+
+def _in_blocks(shape: Shape, function: str, blocks: Expr) -> Iterator[tuple[Span, str, str]]:
+    texts = [shape.resolve(function, block).entries.get("text") for block in blocks.items]
+    for number, text in enumerate(texts):
+        if text is not None and (what := changing_value(shape, function, text)):
+            later = [shape.resolve(function, after) for after in texts[number + 1 :] if after is not None]
+            if static_length(later) >= _ENOUGH:
+                yield blocks.items[number].span, what, "a fixed block"
+
+
+def _before_text(shape: Shape, function: str, content: Expr) -> str | None:
+    """The changing piece of a text that enough fixed text follows."""
+    pieces = _pieces(shape, function, content)
+    for number, piece in enumerate(pieces):
+        if piece.kind != "constant" and (what := changing_value(shape, function, piece)):
+            return what if static_length(pieces[number + 1 :]) >= _ENOUGH else None
+    return None
+
+
+def _pieces(shape: Shape, function: str, content: Expr) -> list[Expr]:
+    out: list[Expr] = []
+    for piece in parts_of(shape.resolve(function, content)):
+        value = shape.resolve(function, piece)
+        inner = parts_of(value) if value is not piece else [piece]
+        out += inner if len(inner) > 1 else [piece]
+    return out

@@ -1,0 +1,195 @@
+"""CSF302 history-insert."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cachesafe_rules.api import Context, Example, Report, Rule
+from cachesafe_rules.expressions import is_history, last_part, walk
+from cachesafe_rules.model import Call, Expr, MessageList
+from cachesafe_rules.shape import Shape, shape_of
+from cachesafe_rules.turns import changing_value, is_setup, overflow_guarded, words_of_name
+
+__all__ = ["HistoryInsert"]
+
+_HELP = "append the new text behind the history (in the newest user message); send a fixed prefix first and unchanged"
+_NEWEST = frozenset({"user", "query", "question", "input", "text", "prompt", "new", "latest", "current"})
+
+
+class HistoryInsert(Rule):
+    """A message is put in front of the earlier ones.
+
+    What is wrong
+    -------------
+    `messages.insert(0, …)`, `[new, *history]` or `appendleft` places text that differs from turn to turn before the
+    messages that stay.
+
+    Why
+    ---
+    Every prompt cache compares from the front and stops at the first difference: engines by a hash chain over blocks
+    of token ids, Anthropic by a hash of the whole prefix up to a marker ("Prompt caching", Claude Platform Docs, read
+    2026-11-29), OpenAI by the longest equal prefix. One new message at the front moves all others, so the whole chat is
+    processed and paid again on every turn.
+
+    What to do
+    ----------
+    Append. Put retrieved text, memories and reminders into the newest user message, behind the history. A system
+    message that is always the same may stand first.
+    """
+
+    code = "CSF302"
+    name = "history-insert"
+    severity = "warning"
+    needles = (b".insert(0", b".insert(1", b".appendleft(", b"history", b"messages")
+    INVALID = (
+        Example(
+            "def build(history, note):\n"
+            "    messages = list(history)\n"
+            "    messages.insert(0, {'role': 'user', 'content': f'Note: {note}'})\n"
+            "    return {'model': 'm', 'messages': messages}\n",
+            (3,),
+        ),
+        Example(
+            "from langchain_core.messages import HumanMessage, SystemMessage\n\n"
+            "class Agent:\n"
+            "    def ask(self, memories, question):\n"
+            "        self.messages.append(HumanMessage(question))\n"
+            "        self.messages.insert(1, SystemMessage(f'You remember: {memories}'))\n"
+            "        return self.llm.invoke(self.messages)\n",
+            (6,),
+        ),
+        Example(
+            "def build(history, user_text):\n    return [{'role': 'user', 'content': user_text}] + history\n",
+            (2,),
+        ),
+        Example(
+            "def build(history, user_text):\n"
+            "    history = [{'role': 'user', 'content': user_text}, *history]\n"
+            "    return [{'role': 'system', 'content': 'You help.'}, *history]\n",
+            (2,),
+        ),
+    )
+    VALID = (
+        Example(
+            "SYSTEM = 'You help.'\n\n"
+            "def build(history, user_text):\n"
+            "    messages = [*history, {'role': 'user', 'content': user_text}]\n"
+            "    messages.insert(0, {'role': 'system', 'content': SYSTEM})\n"
+            "    return {'model': 'm', 'messages': messages}\n"
+        ),
+        Example(
+            "def replay(client, log):\n"
+            "    messages = []\n"
+            "    for entry in reversed(log):\n"
+            "        messages.insert(0, entry)\n"
+            "    return client.chat.completions.create(model='m', messages=messages)\n"
+        ),
+        Example(
+            "def convert(messages):\n"
+            "    out = [m for m in messages]\n"
+            "    if out and out[0]['role'] != 'user':\n"
+            "        out.insert(0, {'role': 'user', 'content': 'Hello'})\n"
+            "    return {'model': 'm', 'messages': out}\n"
+        ),
+        Example(
+            "def show(window, messages, banner):\n"
+            "    messages.insert(0, f'<b>{banner}</b>')\n"
+            "    window.draw(messages)\n"
+        ),
+    )
+
+    def check(self, context: Context) -> Iterator[Report]:
+        shape = shape_of(context.view)
+        sent = {part.expr.name for part in shape.parts if part.expr.name}
+        for call in context.view.calls:
+            if last_part(call.name) in ("insert", "appendleft") and is_history(call.receiver):
+                if call.name.rpartition(".")[0] in sent and _at_front(call) and self._is_new(shape, call):
+                    yield Report(
+                        f"{spelt_call(call)} puts a message in front of the earlier ones: nothing behind it is reused",
+                        call.span,
+                        help=_HELP,
+                    )
+        for found in context.view.lists:
+            if (item := _newest_first(shape, found)) is not None:
+                yield Report(
+                    "the new message stands before the history, so every turn moves all earlier messages",
+                    item.span,
+                    help=_HELP,
+                )
+
+    def _is_new(self, shape: Shape, call: Call) -> bool:
+        item = shape.resolve(call.function, call.args[-1])
+        if is_setup(call.function) or overflow_guarded(shape, call.function, call.conditions):
+            return False
+        looped = {
+            condition.target.name for condition in call.conditions if condition.kind == "for" and condition.target
+        }
+        if any(part.name in looped for part in walk(call.args[-1]) if part.kind == "name"):
+            return False
+        role, content = _message(item)
+        if content is None:
+            return False
+        if role == "system" and not _index(call):
+            return changing_value(shape, call.function, content) is not None
+        return any(
+            part.kind in ("name", "attribute")
+            and not part.name.isupper()
+            and shape.resolve(call.function, part).kind != "constant"
+            for part in walk(content)
+            if part.name
+        )
+
+
+def spelt_call(call: Call) -> str:
+    """`messages.insert(0, …)`."""
+    first = call.args[0].value if len(call.args) > 1 else None
+    return f"{call.name}({'' if first is None else f'{first}, '}…)"
+
+
+def _index(call: Call) -> int:
+    value = call.args[0].value if len(call.args) > 1 else 0
+    return value if isinstance(value, int) else -1
+
+
+def _at_front(call: Call) -> bool:
+    if last_part(call.name) == "appendleft":
+        return bool(call.args)
+    return len(call.args) == 2 and call.args[0].kind == "constant" and _index(call) in (0, 1)
+
+
+def _message(item: Expr) -> tuple[str, Expr | None]:
+    """Role and content of a message display or constructor."""
+    fields = item.call.keywords if item.call is not None else item.entries
+    role = fields.get("role")
+    word = str(role.value) if role is not None and role.kind == "constant" else ""
+    content = next((fields[key] for key in ("content", "text", "parts") if key in fields), None)
+    if item.call is not None:
+        name = last_part(item.call.name)
+        if not name.endswith(("Message", "MessageParam")) and not word:
+            return "", None
+        if content is None and item.call.args:
+            content = item.call.args[0]
+        if name.startswith("System"):
+            word = "system"
+    elif not item.entries:
+        return "", None
+    return word, content
+
+
+def _newest_first(shape: Shape, found: MessageList) -> Expr | None:
+    """The item with the user's newest text that stands before the earlier messages, which nothing follows."""
+    roles = [item.role for item in found.items]
+    if "*" not in roles or is_setup(found.function):
+        return None
+    at = roles.index("*")
+    if "user" in roles[at:]:
+        return None
+    star = found.items[at].expr
+    if not is_history(star.items[0] if star.kind == "star" else star):
+        return None
+    for item in found.items[:at]:
+        if item.role == "user" and item.content is not None and item.content.kind in ("name", "attribute", "fstring"):
+            names = [part for part in walk(item.content) if part.kind in ("name", "attribute")]
+            if any(not _NEWEST.isdisjoint(words_of_name(part)) for part in names):
+                return item.expr
+    return None

@@ -1,0 +1,141 @@
+"""CSF401 marker-on-changing-block."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cachesafe_rules.api import Context, Example, Report, Rule
+from cachesafe_rules.markers import marked_blocks
+from cachesafe_rules.model import Expr, Span
+from cachesafe_rules.shape import Shape, shape_of
+from cachesafe_rules.turns import changing_value, volatile_in
+
+__all__ = ["MarkerOnChangingBlock"]
+
+_TEXT = ("text", "content", "description", "input_schema")
+_HELP = "put the marker on the last block that stays the same, and what changes behind it"
+
+
+class MarkerOnChangingBlock(Rule):
+    """The block that carries the cache marker changes with every request.
+
+    What is wrong
+    -------------
+    `cache_control` (or a `cachePoint` behind it) is on a block whose text holds a time, a random value, a counter or
+    retrieved text.
+
+    Why
+    ---
+    An entry is written for the prefix that ends with the marked block, and only there. A block that differs each time
+    gives a write on every request and never a read: with the write price of 1.25 times the input price this costs more
+    than no cache ("Prompt caching", Claude Platform Docs, read 2026-11-29).
+
+    What to do
+    ----------
+    Move the marker to the block in front, the last one that is equal in all requests. A marker on the newest user
+    message is the documented pattern and fine, as long as that message is stored and sent again as it was.
+    """
+
+    code = "CSF401"
+    name = "marker-on-changing-block"
+    severity = "error"
+    needles = (b"cache_control", b"cachePoint")
+    INVALID = (
+        Example(
+            "from datetime import datetime\n\n"
+            "def build(history):\n"
+            "    return {'model': 'm', 'system': [\n"
+            "        {'type': 'text', 'text': 'Rules'},\n"
+            "        {'type': 'text', 'text': f'It is {datetime.now()}', 'cache_control': {'type': 'ephemeral'}},\n"
+            "    ], 'messages': history}\n",
+            (6,),
+        ),
+        Example(
+            "import time\n\n"
+            "def message(text):\n"
+            "    stamped = f'[{time.time()}] {text}'\n"
+            "    return {'role': 'user', 'content': [\n"
+            "        {'type': 'text', 'text': stamped, 'cache_control': {'type': 'ephemeral'}}]}\n",
+            (6,),
+        ),
+        Example(
+            "def build(client, history, retrieved_docs):\n"
+            "    system = [{'type': 'text', 'text': 'Rules'},\n"
+            "              {'type': 'text', 'text': f'Documents: {retrieved_docs}', 'cache_control': {'type': 'ephemeral'}}]\n"
+            "    return client.messages.create(model='m', max_tokens=9, system=system, messages=history)\n",
+            (3,),
+        ),
+        Example(
+            "from datetime import datetime\n\n"
+            "def ask(client, history):\n"
+            "    return client.converse(modelId='m', messages=history, system=[\n"
+            "        {'text': 'Rules'}, {'text': f'Now: {datetime.now()}'}, {'cachePoint': {'type': 'default'}}])\n",
+            (5,),
+        ),
+    )
+    VALID = (
+        Example(
+            "from datetime import datetime\n\n"
+            "def build(history):\n"
+            "    return {'model': 'm', 'system': [\n"
+            "        {'type': 'text', 'text': 'Rules', 'cache_control': {'type': 'ephemeral'}},\n"
+            "        {'type': 'text', 'text': f'It is {datetime.now()}'},\n"
+            "    ], 'messages': history}\n"
+        ),
+        Example(
+            "def build(history, question):\n"
+            "    newest = {'type': 'text', 'text': question, 'cache_control': {'type': 'ephemeral'}}\n"
+            "    return {'model': 'm', 'messages': [*history, {'role': 'user', 'content': [newest]}]}\n"
+        ),
+    )
+
+    def check(self, context: Context) -> Iterator[Report]:
+        shape = shape_of(context.view)
+        users = _inside_user_messages(shape)
+        seen: set[Span] = set()
+        for block, function in _marked(shape):
+            text = next((block.entries[key] for key in _TEXT if key in block.entries), None)
+            if text is None or block.span in seen:
+                continue
+            # The newest question belongs into a marked user message; a time or a random value does not.
+            own = "role" in block.entries or id(block) in users
+            why = volatile_in(shape, function, text)
+            if (found := f"{why}()" if why else None if own else changing_value(shape, function, text)) is not None:
+                seen.add(block.span)
+                yield Report(
+                    f"the marked block holds {found}, so each request writes a cache entry that none reads",
+                    block.span,
+                    help=_HELP,
+                )
+
+
+def _marked(shape: Shape) -> Iterator[tuple[Expr, str]]:
+    for display in shape.view.dicts:
+        if marked_blocks(display.expr):
+            yield display.expr, display.function
+        for value in display.expr.entries.values():
+            yield from _before_points(shape, display.function, value)
+    for call in shape.view.calls:
+        for value in call.keywords.values():
+            yield from _before_points(shape, call.function, value)
+
+
+def _before_points(shape: Shape, function: str, value: Expr) -> Iterator[tuple[Expr, str]]:
+    """Blocks of a list that a Bedrock cache point follows."""
+    value = shape.resolve(function, value)
+    if value.kind == "list":
+        for block, point in zip(value.items, value.items[1:]):
+            if "cachePoint" in point.entries:
+                yield shape.resolve(function, block), function
+
+
+def _inside_user_messages(shape: Shape) -> set[int]:
+    """Blocks below a message of any role, names followed one step."""
+    found: set[int] = set()
+    for display in shape.view.dicts:
+        if "role" not in display.expr.entries or "content" not in display.expr.entries:
+            continue
+        content = shape.resolve(display.function, display.expr.entries["content"])
+        for block in content.items if content.kind == "list" else ():
+            found.add(id(shape.resolve(display.function, block)))
+    return found

@@ -1,0 +1,167 @@
+"""CSF306 model-per-call."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cachesafe_rules.api import Context, Example, Report, Rule
+from cachesafe_rules.expressions import last_part, name_words
+from cachesafe_rules.model import Expr, Span
+from cachesafe_rules.shape import Part, Shape, shape_of
+from cachesafe_rules.tools_per_turn import tested
+from cachesafe_rules.turns import is_setup, is_side_call, takes_turn
+
+__all__ = ["ModelPerCall"]
+
+_MODEL = ("model", "model_id", "modelId", "model_name")
+_EFFORT = ("reasoning_effort", "effort", "reasoning", "thinking", "output_config", "thinking_config", "verbosity")
+_PICKING = frozenset({"select", "pick", "choose", "route", "router", "classify", "best", "for", "estimate", "decide"})
+_RANDOM = frozenset({"choice", "choices", "sample", "randint"})
+_HELP = (
+    "keep one model and one effort for a chat; start a new chat (or a sub-agent with its own) where another is wanted"
+)
+
+
+class ModelPerCall(Rule):
+    """Model or reasoning effort is chosen anew for each call.
+
+    What is wrong
+    -------------
+    Within one chat the model, the reasoning effort or the thinking budget depends on the question, its length, a step
+    counter or chance.
+
+    Why
+    ---
+    A cache belongs to one model: every switch is a full miss, and coming back within the lifetime finds only what that
+    model had seen. Effort and thinking settings are rendered into the prompt at Anthropic (messages always void, tools
+    and system for some models: "Prompt caching", Claude Platform Docs, read 2026-11-29) and are part of the prefix at
+    OpenAI ("Prompt caching", OpenAI docs, copy of 2026-09-20).
+
+    What to do
+    ----------
+    Choose once per chat. Route whole chats or sub-tasks, not single turns. Where the provider offers a change that is
+    appended to the chat (an effort in a later system message, a configuration item), use that.
+    """
+
+    code = "CSF306"
+    name = "model-per-call"
+    severity = "warning"
+    needles = (b"model", b"effort", b"thinking", b"reasoning")
+    INVALID = (
+        Example(
+            "def ask(client, messages, user_text):\n"
+            "    model = 'big' if len(user_text) > 500 else 'small'\n"
+            "    return client.chat.completions.create(model=model, messages=messages)\n",
+            (2,),
+        ),
+        Example(
+            "def ask(client, messages, hard_question):\n"
+            "    return client.responses.create(\n"
+            "        model='m', input=messages, reasoning={'effort': 'high' if hard_question else 'low'})\n",
+            (3,),
+        ),
+        Example(
+            "import random\n\n"
+            "def ask(client, messages):\n"
+            "    return client.messages.create(model=random.choice(MODELS), max_tokens=9, messages=messages)\n",
+            (4,),
+        ),
+        Example(
+            "def ask(client, messages, query):\n"
+            "    if 'prove' in query:\n"
+            "        effort = 'high'\n"
+            "    else:\n"
+            "        effort = 'low'\n"
+            "    return client.chat.completions.create(model='m', messages=messages, reasoning_effort=effort)\n",
+            (2, 3, 5),
+        ),
+        Example(
+            "def ask(client, history, question):\n"
+            "    return {'model': pick_model(question), 'messages': [*history, {'role': 'user', 'content': question}]}\n",
+            (2,),
+        ),
+    )
+    VALID = (
+        Example(
+            "def ask(client, messages, model=None):\n"
+            "    return client.chat.completions.create(model=model or DEFAULT, messages=messages)\n"
+        ),
+        Example(
+            "class Agent:\n"
+            "    def __init__(self, client, hard_task):\n"
+            "        self.client, self.model = client, 'small'\n"
+            "        if hard_task:\n"
+            "            self.model = 'big'\n\n"
+            "    def ask(self, messages):\n"
+            "        return self.client.chat.completions.create(model=self.model, messages=messages)\n"
+        ),
+        Example(
+            "def ask(client, messages):\n"
+            "    try:\n"
+            "        return client.chat.completions.create(model=FIRST, messages=messages)\n"
+            "    except Overloaded:\n"
+            "        return client.chat.completions.create(model=SECOND, messages=messages)\n"
+        ),
+        Example(
+            "def ask(client, messages, config):\n"
+            "    effort = 'high' if config.careful else 'low'\n"
+            "    return client.chat.completions.create(model=config.model, messages=messages, reasoning_effort=effort)\n"
+        ),
+    )
+
+    def check(self, context: Context) -> Iterator[Report]:
+        shape = shape_of(context.view)
+        seen: set[Span] = set()
+        for span, what, why in _found(shape):
+            if span not in seen:
+                seen.add(span)
+                yield Report(
+                    f"the {what} depends on {why}: a switch in the middle of a chat is a full cache miss",
+                    span,
+                    help=_HELP,
+                )
+
+
+def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
+    for request in shape.requests:
+        if is_setup(request.function) or is_side_call(request.function):
+            continue
+        for field in (*_MODEL, *_EFFORT):
+            if field not in request.fields:
+                continue
+            what = "model" if field in _MODEL else "reasoning effort"
+            done: set[int] = set()
+            for value in _values(shape, request.function, request.fields[field]):
+                for part in shape.flow(value, request.function, value.span, request.conditions):
+                    why = _chosen(shape, part) or (
+                        None
+                        if part.expr.kind in ("name", "attribute") and shape.bindings(part.function, part.expr)
+                        else tested(shape, part.function, part.conditions, request.conditions)
+                    )
+                    # One report for both branches of a choice.
+                    tests = {id(condition.test) for condition in part.conditions}
+                    if why and not (tests & done):
+                        done |= tests
+                        yield part.span, what, why
+
+
+def _values(shape: Shape, function: str, expr: Expr) -> Iterator[Expr]:
+    """The field's value, or the values inside of `{"effort": …}`."""
+    value = shape.resolve(function, expr)
+    if value.kind == "dict":
+        yield from value.entries.values()
+    else:
+        yield expr
+
+
+def _chosen(shape: Shape, part: Part) -> str | None:
+    call = part.expr.call
+    if call is None or is_setup(part.function):
+        return None
+    name = last_part(call.name)
+    if name in _RANDOM and ("random" in call.target or "random" in call.name):
+        return f"{call.name}()"
+    if not _PICKING.isdisjoint(name_words(name)):
+        if any(takes_turn(shape, part.function, arg) for arg in (*call.args, *call.keywords.values())):
+            return f"{call.name}()"
+    return None

@@ -1,0 +1,228 @@
+"""CSF303 sliding-window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cachesafe_rules.api import Context, Example, Report, Rule
+from cachesafe_rules.expressions import is_history, last_part, spelt
+from cachesafe_rules.model import Condition, Expr, Span
+from cachesafe_rules.shape import Part, Shape, shape_of
+from cachesafe_rules.turns import is_side_call, overflow_guarded
+
+__all__ = ["SlidingWindow"]
+
+_HELP = (
+    "keep the history append-only and compact it once, in a big step, when the context limit is near; "
+    "or drop many turns at a time, so that the front stays the same for the next many requests"
+)
+# Memory classes that keep the last k messages, by the keyword that says how many.
+_WINDOWS = {
+    "ConversationBufferWindowMemory": "k",
+    "BufferedChatCompletionContext": "buffer_size",
+    "SlidingWindowConversationManager": "window_size",
+}
+
+
+class SlidingWindow(Rule):
+    """Only the last messages of the chat are sent.
+
+    What is wrong
+    -------------
+    `history[-20:]`, `deque(maxlen=20)`, `messages.pop(0)`: once the chat is longer than the window, every new message
+    pushes the oldest one out.
+
+    Why
+    ---
+    The first message of the request is then another one on every turn, and prompt caches compare from the front. A chat
+    that was reused until message 20 is processed anew from message 21 on, each time. Costs go up exactly where the
+    window was to keep them down: reading 30,000 tokens from a cache is cheaper than processing 10,000 new ones at a
+    read price of 0.1 of the input price and less (Claude Platform Docs, "Prompt caching", read 2026-11-29).
+
+    What to do
+    ----------
+    Append only; when the context limit is near, compact once and go on from there. Tests on tokens or on the context
+    size are taken as such a limit and not reported.
+    """
+
+    code = "CSF303"
+    name = "sliding-window"
+    severity = "warning"
+    needles = (b"[-", b".pop(0)", b".popleft(", b"maxlen", b"del ", b"trim_messages", b"len(")
+    INVALID = (
+        Example(
+            "def build(history, user_text):\n"
+            "    recent = history[-10:]\n"
+            "    return [{'role': 'system', 'content': 'You help.'}, *recent, {'role': 'user', 'content': user_text}]\n",
+            (2,),
+        ),
+        Example(
+            "class Chat:\n"
+            "    def ask(self, text):\n"
+            "        self.messages.append({'role': 'user', 'content': text})\n"
+            "        if len(self.messages) > 20:\n"
+            "            self.messages = self.messages[-20:]\n"
+            "        return self.client.messages.create(model='m', max_tokens=9, messages=self.messages)\n",
+            (5,),
+        ),
+        Example(
+            "def trim(history, keep):\n"
+            "    return [history[0]] + history[-keep:]\n\n"
+            "def send(client, history):\n"
+            "    return client.chat.completions.create(model='m', messages=trim(history, 12))\n",
+            (2,),
+        ),
+        Example(
+            "from collections import deque\n\n"
+            "class Bot:\n"
+            "    def __init__(self, client):\n"
+            "        self.client = client\n"
+            "        self.history = deque(maxlen=16)\n\n"
+            "    def ask(self, text):\n"
+            "        self.history.append({'role': 'user', 'content': text})\n"
+            "        return self.client.responses.create(model='m', input=list(self.history))\n",
+            (6,),
+        ),
+        Example(
+            "def send(client, messages):\n"
+            "    while len(messages) > 30:\n"
+            "        messages.pop(0)\n"
+            "    return client.chat.completions.create(model='m', messages=messages)\n",
+            (3,),
+        ),
+    )
+    VALID = (
+        Example(
+            "def build(history, user_text):\n"
+            "    return [{'role': 'system', 'content': 'You help.'}, *history, {'role': 'user', 'content': user_text}]\n"
+        ),
+        Example(
+            "def send(client, messages):\n"
+            "    if count_tokens(messages) > 0.9 * CONTEXT_LIMIT:\n"
+            "        messages = [messages[0]] + messages[-8:]\n"
+            "    return client.chat.completions.create(model='m', messages=messages)\n"
+        ),
+        Example(
+            "def show(client, messages):\n"
+            "    for message in messages[-10:]:\n"
+            "        print(message['content'])\n"
+            "    return client.chat.completions.create(model='m', messages=messages)\n"
+        ),
+        Example("def newest(messages):\n    last = messages[-1:]\n    return {'model': 'm', 'messages': last}\n"),
+        Example(
+            "def make_title(client, messages):\n"
+            "    return client.chat.completions.create(model='m', messages=[*messages[-4:],\n"
+            "        {'role': 'user', 'content': 'A title, please.'}])\n"
+        ),
+    )
+
+    def check(self, context: Context) -> Iterator[Report]:
+        shape = shape_of(context.view)
+        seen: set[Span] = set()
+        for span, what in [*_sliced(shape), *_dropped(shape), *_bounded(shape), *_configured(shape)]:
+            if span not in seen:
+                seen.add(span)
+                yield Report(
+                    f"{what} is a sliding window: with each new message the front of the request is another one",
+                    span,
+                    help=_HELP,
+                )
+
+
+def _free(shape: Shape, function: str, conditions: tuple[Condition, ...]) -> bool:
+    return not overflow_guarded(shape, function, conditions) and not is_side_call(function)
+
+
+def is_tail(expr: Expr) -> bool:
+    """`x[-n:]`, `x[len(x) - n:]`: the end of a list; `x[-1:]` is the newest message alone."""
+    if expr.kind != "subscript" or expr.items[1].kind != "slice":
+        return False
+    lower, upper, step = expr.items[1].items
+    if upper.value is not None or upper.kind != "constant" or step.value is not None:
+        return False
+    if lower.kind == "constant":
+        return isinstance(lower.value, int) and lower.value < -1
+    if lower.kind != "operation" or lower.name != "-":
+        return False
+    first = lower.items[0]
+    return len(lower.items) == 1 or (first.call is not None and first.call.name == "len")
+
+
+def _sliced(shape: Shape) -> Iterator[tuple[Span, str]]:
+    for part in shape.parts:
+        if is_tail(part.expr) and is_history(part.expr.items[0]) and _free(shape, part.function, part.conditions):
+            yield _place(part), f"{spelt(part.expr.items[0])}[-n:]"
+
+
+def _place(part: Part) -> Span:
+    return part.expr.span
+
+
+def _sent(shape: Shape) -> set[tuple[str, str]]:
+    return {
+        (shape.home(part.function, part.expr.name), part.expr.name)
+        for part in shape.parts
+        if part.expr.name and part.expr.kind in ("name", "attribute") and is_history(part.expr)
+    }
+
+
+def _dropped(shape: Shape) -> Iterator[tuple[Span, str]]:
+    sent = _sent(shape)
+    for call in shape.view.calls:
+        root, _, method = call.name.rpartition(".")
+        if method == "popleft" or (method == "pop" and len(call.args) == 1 and call.args[0].value in (0, 1)):
+            if (shape.home(call.function, root), root) in sent and _free(shape, call.function, call.conditions):
+                if method == "popleft" or _counts(call.conditions):
+                    yield call.span, f"{call.name}(…)"
+    for binding in shape.view.bindings:
+        target = binding.target
+        if (
+            binding.operator == "del"
+            and target is not None
+            and target.kind == "subscript"
+            and is_history(target.items[0])
+        ):
+            name, key = target.items[0].name or "", target.items[1]
+            at_front = key.value in (0, 1) if key.kind == "constant" else key.kind == "slice" and _front(key)
+            if at_front and (shape.home(binding.function, name), name) in sent:
+                if _free(shape, binding.function, binding.conditions) and _counts(binding.conditions):
+                    yield binding.span, f"del {name}[…]"
+
+
+def _front(key: Expr) -> bool:
+    lower, upper = key.items[0], key.items[1]
+    return (
+        lower.kind == "constant" and lower.value in (None, 0, 1) and upper.value is not None
+    ) or upper.kind != "constant"
+
+
+def _counts(conditions: tuple[Condition, ...]) -> bool:
+    """Whether the place depends on how many messages there are."""
+    for condition in conditions:
+        if condition.test is not None and condition.kind in ("if", "while"):
+            test = condition.test
+            if test.kind == "operation" and any(
+                item.call is not None and item.call.name == "len" for item in test.items
+            ):
+                return any(symbol in (test.name or "") for symbol in (">", "<"))
+    return False
+
+
+def _bounded(shape: Shape) -> Iterator[tuple[Span, str]]:
+    for part in shape.parts:
+        call = part.expr.call
+        if call is not None and last_part(call.name) == "deque":
+            bound = call.keywords.get("maxlen") or (call.args[1] if len(call.args) > 1 else None)
+            if bound is not None and not (bound.kind == "constant" and bound.value is None):
+                yield call.span, "deque(maxlen=…)"
+        elif call is not None and last_part(call.name) == "trim_messages":
+            counter = call.keywords.get("token_counter")
+            if counter is not None and counter.name == "len":
+                yield call.span, "trim_messages(token_counter=len)"
+
+
+def _configured(shape: Shape) -> Iterator[tuple[Span, str]]:
+    for call in shape.view.calls:
+        word = _WINDOWS.get(last_part(call.name))
+        if word is not None and (word in call.keywords or call.args):
+            yield call.span, f"{last_part(call.name)}({word}=…)"

@@ -1,0 +1,145 @@
+"""CSF304 summarised-history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cachesafe_rules.api import Context, Example, Report, Rule
+from cachesafe_rules.expressions import is_history, last_part, name_words, walk
+from cachesafe_rules.model import Call, Condition, Expr, Span
+from cachesafe_rules.shape import Shape, shape_of
+from cachesafe_rules.turns import is_setup, overflow_guarded
+
+__all__ = ["SummarisedHistory"]
+
+_SUMMARY = frozenset(
+    {"summarize", "summarise", "summary", "summarizer", "summariser", "condense", "compress", "recap", "digest",
+     "compact", "summarized", "summarised"}
+)  # fmt: skip
+_HELP = "keep the messages as they were sent; summarise only when the context limit is near, once, and go on from there"
+
+
+class SummarisedHistory(Rule):
+    """Earlier messages are replaced by a summary on every turn.
+
+    What is wrong
+    -------------
+    The request is built from a fresh summary of the older messages and the newest ones, without a test whether the
+    context is nearly full.
+
+    Why
+    ---
+    A summary is another text each time, and it stands before everything that could be reused. So each turn pays for
+    the summary, for the whole request, and (at providers that charge for writes) for a cache entry that is never read.
+
+    What to do
+    ----------
+    Summarise when the context limit is near, store the summary, and append to it from then on: one rewrite in many
+    turns. Such a guard on tokens or context size is recognised and not reported.
+    """
+
+    code = "CSF304"
+    name = "summarised-history"
+    severity = "warning"
+    needles = (b"summar", b"condense", b"compress", b"recap", b"compact", b"digest")
+    INVALID = (
+        Example(
+            "def build(llm, history, user_text):\n"
+            "    summary = summarize(llm, history[:-4])\n"
+            "    return [{'role': 'system', 'content': 'You help.'},\n"
+            "            {'role': 'system', 'content': f'So far: {summary}'},\n"
+            "            *history[-4:], {'role': 'user', 'content': user_text}]\n",
+            (2, 4),
+        ),
+        Example(
+            "class Chat:\n"
+            "    def ask(self, text):\n"
+            "        summary = self.summarise(self.messages)\n"
+            "        self.messages = [{'role': 'system', 'content': summary}, {'role': 'user', 'content': text}]\n"
+            "        return self.client.chat.completions.create(model='m', messages=self.messages)\n",
+            (3, 4),
+        ),
+        Example(
+            "def build(history, user_text):\n"
+            "    if len(history) > 6:\n"
+            "        history = [{'role': 'user', 'content': summarize(history[:-2])}] + history[-2:]\n"
+            "    return {'model': 'm', 'messages': history + [{'role': 'user', 'content': user_text}]}\n",
+            (3,),
+        ),
+    )
+    VALID = (
+        Example(
+            "def build(llm, history, user_text):\n"
+            "    if count_tokens(history) > 150_000:\n"
+            "        summary = summarize(llm, history[:-4])\n"
+            "        history = [{'role': 'user', 'content': f'So far: {summary}'}, *history[-4:]]\n"
+            "    return {'model': 'm', 'messages': [*history, {'role': 'user', 'content': user_text}]}\n"
+        ),
+        Example(
+            "def summarize(client, messages):\n"
+            "    return client.chat.completions.create(model='m', messages=[\n"
+            "        {'role': 'system', 'content': 'Summarise the chat.'}, *messages])\n"
+        ),
+        Example(
+            "def build(history, document):\n"
+            "    text = summarize(document)\n"
+            "    return {'model': 'm', 'messages': [*history, {'role': 'user', 'content': text}]}\n"
+        ),
+    )
+
+    def check(self, context: Context) -> Iterator[Report]:
+        shape = shape_of(context.view)
+        seen: set[Span] = set()
+        for call in _calls(shape):
+            if call.span not in seen:
+                seen.add(call.span)
+                yield Report(
+                    f"{call.name}() replaces earlier messages on every turn: a new text at the front, nothing is reused",
+                    call.span,
+                    help=_HELP,
+                )
+
+
+def _calls(shape: Shape) -> Iterator[Call]:
+    """Calls that summarise the chat and whose result stands before or instead of its messages."""
+    for part in shape.parts:
+        if is_setup(part.function) or _is_compaction(part.function):
+            continue
+        call = part.expr.call
+        if call is not None and _summarises(call) and _lasting(shape, part.function, part.conditions):
+            yield call
+    for found in shape.view.lists:
+        if is_setup(found.function) or _is_compaction(found.function):
+            continue
+        for number, item in enumerate(found.items):
+            follows = any(later.role in ("*", "user") for later in found.items[number + 1 :])
+            if item.content is None or not follows:
+                continue
+            for call, conditions in _behind(shape, found.function, item.content):
+                if _summarises(call) and _lasting(shape, found.function, (*found.conditions, *conditions)):
+                    yield call
+
+
+def _behind(shape: Shape, function: str, content: Expr) -> Iterator[tuple[Call, tuple[Condition, ...]]]:
+    for part in walk(content):
+        if part.call is not None:
+            yield part.call, ()
+        elif part.kind in ("name", "attribute"):
+            for binding in shape.bindings(function, part):
+                if binding.value is not None and binding.value.call is not None and binding.function == function:
+                    yield binding.value.call, binding.conditions
+
+
+def _summarises(call: Call) -> bool:
+    name = last_part(call.name)
+    if name[:1].isupper() or _SUMMARY.isdisjoint(name_words(name)):
+        return False
+    return any(is_history(part) for arg in (*call.args, *call.keywords.values()) for part in walk(arg))
+
+
+def _lasting(shape: Shape, function: str, conditions: tuple[Condition, ...]) -> bool:
+    return not overflow_guarded(shape, function, conditions)
+
+
+def _is_compaction(function: str) -> bool:
+    return not _SUMMARY.isdisjoint(last_part(function).lower().split("_"))

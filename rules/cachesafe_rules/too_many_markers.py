@@ -1,0 +1,151 @@
+"""CSF402 too-many-markers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cachesafe_rules.api import Context, Example, Report, Rule
+from cachesafe_rules.expressions import is_history, last_part
+from cachesafe_rules.markers import markers_of
+from cachesafe_rules.model import Binding, Condition, Span, Step
+from cachesafe_rules.shape import Shape, shape_of
+
+__all__ = ["TooManyMarkers"]
+
+_LIMIT = 4
+_HELP = (
+    "a request may have 4: one behind the tools, one behind the system text, one or two at the end of the messages; "
+    "a marker covers everything in front of it"
+)
+
+
+class TooManyMarkers(Rule):
+    """A request has more than four cache markers.
+
+    What is wrong
+    -------------
+    Five or more blocks of one request carry `cache_control` (or are a `cachePoint`), or a loop marks every message.
+
+    Why
+    ---
+    Anthropic accepts four breakpoints per request, explicit and automatic ones together, and rejects a fifth with an
+    error 400 ("Prompt caching", Claude Platform Docs, read 2026-11-29); Bedrock has the same limit. A marker on each
+    message works in a short test and fails on the fifth message.
+
+    What to do
+    ----------
+    A marker covers everything before it. Put one at the end of the tools, one at the end of the fixed system text and
+    one on the newest message; move the last one forward with every turn.
+    """
+
+    code = "CSF402"
+    name = "too-many-markers"
+    severity = "error"
+    needles = (b"cache_control", b"cachePoint")
+    INVALID = (
+        Example(
+            "E = {'type': 'ephemeral'}\n\n"
+            "def build(a, b, c, d, text):\n"
+            "    return {'model': 'm', 'system': [\n"
+            "        {'type': 'text', 'text': a, 'cache_control': E},\n"
+            "        {'type': 'text', 'text': b, 'cache_control': E},\n"
+            "        {'type': 'text', 'text': c, 'cache_control': E},\n"
+            "        {'type': 'text', 'text': d, 'cache_control': E},\n"
+            "    ], 'messages': [{'role': 'user', 'content': [\n"
+            "        {'type': 'text', 'text': text, 'cache_control': E}]}]}\n",
+            (10,),
+        ),
+        Example(
+            "def build(client, messages):\n"
+            "    for message in messages:\n"
+            "        message['content'][-1]['cache_control'] = {'type': 'ephemeral'}\n"
+            "    return client.messages.create(model='m', max_tokens=9, messages=messages)\n",
+            (3,),
+        ),
+        Example(
+            "def build(client, history):\n"
+            "    marked = [{'role': m.role, 'content': [{'type': 'text', 'text': m.text,\n"
+            "               'cache_control': {'type': 'ephemeral'}}]} for m in history]\n"
+            "    return client.messages.create(model='m', max_tokens=9, messages=marked)\n",
+            (2, 3),
+        ),
+    )
+    VALID = (
+        Example(
+            "E = {'type': 'ephemeral'}\n\n"
+            "def build(tools, history, text):\n"
+            "    return {'model': 'm', 'tools': [*tools, {'name': 'last', 'cache_control': E}],\n"
+            "        'system': [{'type': 'text', 'text': 'Rules', 'cache_control': E}],\n"
+            "        'messages': [*history, {'role': 'user', 'content': [\n"
+            "            {'type': 'text', 'text': text, 'cache_control': E}]}]}\n"
+        ),
+        Example(
+            "def build(client, messages):\n"
+            "    for message in messages[-2:]:\n"
+            "        message['content'][-1]['cache_control'] = {'type': 'ephemeral'}\n"
+            "    return client.messages.create(model='m', max_tokens=9, messages=messages)\n"
+        ),
+        Example(
+            "def build(client, messages):\n"
+            "    for number, message in enumerate(messages):\n"
+            "        if number == len(messages) - 1:\n"
+            "            message['content'][-1]['cache_control'] = {'type': 'ephemeral'}\n"
+            "    return client.messages.create(model='m', max_tokens=9, messages=messages)\n"
+        ),
+    )
+
+    def check(self, context: Context) -> Iterator[Report]:
+        shape = shape_of(context.view)
+        seen: set[Span] = set()
+        for request in shape.requests:
+            markers = markers_of(shape, request)
+            if len(markers) > _LIMIT and (span := markers[_LIMIT].span) not in seen:
+                seen.add(span)
+                yield Report(
+                    f"{len(markers)} cache markers in one request: more than {_LIMIT} are an error",
+                    span,
+                    steps=tuple(Step(m.span.filename, m.span.row, f"marker {n}") for n, m in enumerate(markers, 1)),
+                    help=_HELP,
+                )
+        for span in _in_loops(shape):
+            if span not in seen:
+                seen.add(span)
+                yield Report(
+                    f"every message gets a cache marker: more than {_LIMIT} in one request are an error",
+                    span,
+                    help=_HELP,
+                )
+
+
+def _in_loops(shape: Shape) -> Iterator[Span]:
+    for binding in shape.view.bindings:
+        target = binding.target
+        if target is not None and target.kind == "subscript" and target.items[1].value == "cache_control":
+            if binding.value is not None and not (binding.value.kind == "constant" and binding.value.value is None):
+                if _each_message(shape, binding):
+                    yield binding.span
+    for part in shape.parts:
+        if part.expr.kind == "comprehension" and not any(g.tests for g in part.expr.generators):
+            inner = [part.expr.items[-1]]
+            while inner:
+                expr = inner.pop()
+                if "cache_control" in expr.entries and is_history(part.expr.generators[0].iterable):
+                    yield expr.entries["cache_control"].span
+                    break
+                if expr.kind in ("dict", "list"):
+                    inner += [*expr.entries.values(), *expr.items]
+
+
+def _each_message(shape: Shape, binding: Binding) -> bool:
+    loops = [condition for condition in binding.conditions if condition.kind == "for"]
+    if not loops:
+        return False
+    behind = binding.conditions[binding.conditions.index(loops[0]) + 1 :]
+    return _all_of(shape, binding.function, loops[0]) and not any(item.kind in ("if", "while") for item in behind)
+
+
+def _all_of(shape: Shape, function: str, loop: Condition) -> bool:
+    expr = loop.test
+    while expr is not None and expr.call is not None and last_part(expr.call.name) in ("enumerate", "list", "reversed"):
+        expr = expr.call.args[0] if expr.call.args else None
+    return is_history(expr)

@@ -1,0 +1,197 @@
+"""CSF305 tools-per-turn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cachesafe_rules.api import Context, Example, Report, Rule
+from cachesafe_rules.expressions import last_part, name_words
+from cachesafe_rules.model import Condition, Expr, Span
+from cachesafe_rules.shape import Part, Request, Shape, shape_of
+from cachesafe_rules.turns import is_setup, is_side_call, takes_turn, turn_test
+
+__all__ = ["ToolsPerTurn"]
+
+_FIELDS = ("tools", "functions")
+_PICKING = frozenset(
+    {
+        "select",
+        "filter",
+        "pick",
+        "choose",
+        "relevant",
+        "retrieve",
+        "rank",
+        "search",
+        "route",
+        "match",
+        "for",
+        "shortlist",
+    }
+)
+_HELP = (
+    "send all tools in one fixed order for the whole chat and steer with tool_choice or allowed_tools; "
+    "where a tool must be added later, use the provider's deferred tools"
+)
+
+
+class ToolsPerTurn(Rule):
+    """The list of tools depends on the turn.
+
+    What is wrong
+    -------------
+    Tools are added, left out or selected by the question, a step counter or another value of the turn.
+
+    Why
+    ---
+    Tool definitions are rendered at the very front of a request, before the system text. Adding, removing or
+    reordering one voids tools, system and messages at Anthropic ("Prompt caching", invalidation table, Claude Platform
+    Docs, read 2026-11-29) and the prefix at OpenAI ("Prompt caching", OpenAI docs, copy of 2026-09-20); in chat
+    templates the tools are text in front of the first message.
+
+    What to do
+    ----------
+    Define the tools once for an agent or a session. Keep unwanted ones from being called with `tool_choice`,
+    `allowed_tools`, or a sentence in the newest message; both leave the definitions in place. Tool search with
+    `defer_loading` appends definitions instead of changing the front.
+    """
+
+    code = "CSF305"
+    name = "tools-per-turn"
+    severity = "warning"
+    needles = (b"tools", b"functions")
+    INVALID = (
+        Example(
+            "def build(history, user_text, need_search):\n"
+            "    tools = [CALC]\n"
+            "    if need_search:\n"
+            "        tools.append(SEARCH)\n"
+            "    return {'model': 'm', 'tools': tools, 'messages': [*history, {'role': 'user', 'content': user_text}]}\n",
+            (3, 4),
+        ),
+        Example(
+            "def ask(client, messages, query):\n"
+            "    tools = [t for t in TOOLS if t['name'] in query]\n"
+            "    return client.messages.create(model='m', max_tokens=9, tools=tools, messages=messages)\n",
+            (2,),
+        ),
+        Example(
+            "def ask(client, messages, question):\n"
+            "    return client.chat.completions.create(\n"
+            "        model='m', messages=messages, tools=select_tools(question))\n",
+            (3,),
+        ),
+        Example(
+            "def ask(client, messages, user_text):\n"
+            "    kwargs = {'model': 'm', 'messages': messages}\n"
+            "    if 'weather' in user_text.lower():\n"
+            "        kwargs['tools'] = [WEATHER]\n"
+            "    return client.chat.completions.create(**kwargs)\n",
+            (3, 4),
+        ),
+        Example(
+            "def step(client, messages, turn):\n"
+            "    return client.responses.create(model='m', input=messages, tools=TOOLS if turn < 3 else [])\n",
+            (2,),
+        ),
+    )
+    VALID = (
+        Example(
+            "class Agent:\n"
+            "    def __init__(self, client, need_search):\n"
+            "        self.client = client\n"
+            "        self.tools = [CALC]\n"
+            "        if need_search:\n"
+            "            self.tools.append(SEARCH)\n\n"
+            "    def ask(self, messages):\n"
+            "        return self.client.messages.create(model='m', max_tokens=9, tools=self.tools, messages=messages)\n"
+        ),
+        Example(
+            "def ask(client, messages, tools=None):\n"
+            "    kwargs = {'model': 'm', 'messages': messages}\n"
+            "    if tools:\n"
+            "        kwargs['tools'] = tools\n"
+            "    return client.chat.completions.create(**kwargs)\n"
+        ),
+        Example(
+            "def ask(client, messages, settings):\n"
+            "    tools = [CALC]\n"
+            "    if settings.search:\n"
+            "        tools.append(SEARCH)\n"
+            "    return client.chat.completions.create(model='m', messages=messages, tools=tools)\n"
+        ),
+        Example(
+            "def ask(client, messages, question):\n"
+            "    choice = 'required' if 'weather' in question else 'auto'\n"
+            "    return client.chat.completions.create(model='m', messages=messages, tools=TOOLS, tool_choice=choice)\n"
+        ),
+    )
+
+    def check(self, context: Context) -> Iterator[Report]:
+        shape = shape_of(context.view)
+        seen: set[Span] = set()
+        for span, why in _found(shape):
+            if span not in seen:
+                seen.add(span)
+                yield Report(
+                    f"the tools depend on {why}: each change of the list voids the whole prefix", span, help=_HELP
+                )
+
+
+def _found(shape: Shape) -> Iterator[tuple[Span, str]]:
+    for request in shape.requests:
+        if is_setup(request.function) or is_side_call(request.function):
+            continue
+        for field in _FIELDS:
+            if field in request.fields:
+                yield from _field(shape, request, request.fields[field])
+    senders = {request.function for request in shape.requests}
+    for binding in shape.view.bindings:
+        target = binding.target
+        if target is None or binding.value is None or binding.function not in senders or target.kind != "subscript":
+            continue
+        if target.items[1].value in _FIELDS and not is_side_call(binding.function):
+            if why := tested(shape, binding.function, binding.conditions):
+                yield binding.span, why
+            for part in shape.flow(binding.value, binding.function, binding.span, binding.conditions):
+                if why := _chosen(shape, part, binding.conditions):
+                    yield part.span, why
+
+
+def _field(shape: Shape, request: Request, value: Expr) -> Iterator[tuple[Span, str]]:
+    for part in shape.flow(value, request.function, value.span, request.conditions):
+        if why := _chosen(shape, part, request.conditions):
+            yield part.span, why
+
+
+def tested(
+    shape: Shape, function: str, conditions: tuple[Condition, ...], known: tuple[Condition, ...] = ()
+) -> str | None:
+    """What of the turn an `if` around a place looks at; tests in `known` hold for the whole request."""
+    if is_setup(function):
+        return None
+    for condition in conditions:
+        if condition.kind == "except":
+            return None
+        if condition.kind == "if" and condition.test is not None and condition not in known:
+            if why := turn_test(shape, function, condition.test):
+                return why
+    return None
+
+
+def _chosen(shape: Shape, part: Part, known: tuple[Condition, ...]) -> str | None:
+    expr = part.expr
+    if is_setup(part.function):
+        return None
+    if expr.kind == "comprehension":
+        for generator in expr.generators:
+            for test in generator.tests:
+                if why := turn_test(shape, part.function, test):
+                    return why
+    if expr.call is not None and not _PICKING.isdisjoint(name_words(last_part(expr.call.name))):
+        if any(takes_turn(shape, part.function, arg) for arg in (*expr.call.args, *expr.call.keywords.values())):
+            return f"{expr.call.name}()"
+    if expr.kind in ("name", "attribute") and not part.element:
+        # The tests are read where the name gets its value.
+        return None
+    return tested(shape, part.function, part.conditions, known)

@@ -1,0 +1,65 @@
+"""Which expressions have no fixed order."""
+
+from __future__ import annotations
+
+from cachesafe_rules.expressions import last_part
+from cachesafe_rules.model import Expr
+from cachesafe_rules.shape import Shape
+
+__all__ = ["unordered"]
+
+_KEEPS = frozenset(
+    {"list", "tuple", "iter", "reversed", "enumerate", "filter", "map", "join", "dict", "fromkeys", "copy"}
+)
+_SETS = frozenset({"set", "frozenset", "union", "intersection", "difference", "symmetric_difference"})
+
+
+def unordered(shape: Shape, function: str, expr: Expr, depth: int = 6) -> str | None:
+    """How an expression without a fixed order arises ("a set"), None for everything else; `sorted` gives an order."""
+    for taint in expr.taints:
+        if taint.source.kind == "set":
+            return "a set"
+    if not depth:
+        return None
+    if expr.kind == "set" or (expr.kind == "comprehension" and expr.name == "set"):
+        return "a set"
+    if expr.kind == "comprehension":
+        return unordered(shape, function, expr.generators[0].iterable, depth - 1)
+    if expr.kind in ("name", "attribute"):
+        bound = [item for item in shape.bindings(function, expr) if item.operator in ("=", ":=")]
+        # The last binding counts: `tools = sorted(tools)` behind the set gives an order.
+        value = bound[-1].value if bound else None
+        if value is None or value is expr:
+            return None
+        sorts = [call for call in shape.mutations(function, expr) if last_part(call.name) == "sort"]
+        if any(call.span > bound[-1].span for call in sorts):
+            return None
+        return unordered(shape, bound[-1].function, value, depth - 1)
+    if expr.kind == "star" or (expr.kind == "operation" and expr.name in ("+", "|", "-", "&", "^", "or")):
+        return next((found for item in expr.items if (found := unordered(shape, function, item, depth - 1))), None)
+    if expr.kind == "list":
+        stars = [item for item in expr.items if item.kind == "star"]
+        return next((found for item in stars if (found := unordered(shape, function, item, depth - 1))), None)
+    if expr.call is not None:
+        return _of_call(shape, function, expr, depth)
+    return None
+
+
+def _of_call(shape: Shape, function: str, expr: Expr, depth: int) -> str | None:
+    call = expr.call
+    if call is None:
+        return None
+    name = last_part(call.name)
+    if name in ("set", "frozenset") and call.name == name:
+        return "a set"
+    if name in _SETS and call.receiver is not None:
+        return "a set" if unordered(shape, function, call.receiver, depth - 1) else None
+    if name in _KEEPS and call.args:
+        return unordered(shape, function, call.args[-1], depth - 1)
+    if name in ("sample", "shuffle", "shuffled") and "random" in call.target:
+        return f"{call.name}()"
+    if local := shape.local_function(call, function):
+        for binding in shape.returns(local):
+            if binding.value is not None and (found := unordered(shape, local, binding.value, depth - 1)):
+                return found
+    return None

@@ -1,0 +1,156 @@
+"""CSF204 unstable-tool-order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cachesafe_rules.api import Context, Example, Report, Rule
+from cachesafe_rules.expressions import last_part, words
+from cachesafe_rules.model import Expr, Span
+from cachesafe_rules.shape import Shape, shape_of
+from cachesafe_rules.unordered import unordered
+
+__all__ = ["UnstableToolOrder"]
+
+_FIELDS = ("tools", "functions", "tool_names")
+_SCHEMA = ("required", "enum", "properties")
+_MOVING = frozenset(
+    {"score", "scores", "usage", "used", "last", "count", "counts", "hits", "rank", "relevance", "recent", "popularity",
+     "random", "frequency", "similarity", "latency", "time"}
+)  # fmt: skip
+_HELP = "sort by name once, before the tools are turned into definitions: sorted(tools, key=lambda t: t.name)"
+
+
+class UnstableToolOrder(Rule):
+    """The order of the tools, or of a tool's schema, is not fixed.
+
+    What is wrong
+    -------------
+    The list of tools comes from a set, is shuffled, or is sorted by something that moves (use counts, scores). The same
+    holds for `required`, `enum` and `properties` of a schema.
+
+    Why
+    ---
+    Strings hash differently in each process (PYTHONHASHSEED), so a set of names has another order after each start and
+    in each worker. Tool definitions stand at the very front of the request, and reordering them voids everything
+    ("Prompt caching", invalidation table, Claude Platform Docs, read 2026-11-29; same at OpenAI).
+
+    What to do
+    ----------
+    Sort by name, once.
+    """
+
+    code = "CSF204"
+    name = "unstable-tool-order"
+    severity = "warning"
+    needles = (b"tools", b"functions", b"required", b"enum")
+    INVALID = (
+        Example(
+            "def build(enabled, messages):\n"
+            "    names = {'search', 'fetch'} | set(enabled)\n"
+            "    return {'model': 'm', 'tools': [tool(name) for name in names], 'messages': messages}\n",
+            (2, 3),
+        ),
+        Example(
+            "from agents import Agent\n\n"
+            "agent = Agent(name='a', instructions='You help.', tools=list(set([search, fetch])))\n",
+            (3,),
+        ),
+        Example(
+            "import random\n\n"
+            "def ask(client, messages, tools):\n"
+            "    random.shuffle(tools)\n"
+            "    return client.chat.completions.create(model='m', messages=messages, tools=tools)\n",
+            (4,),
+        ),
+        Example(
+            "def ask(client, messages, tools):\n"
+            "    ranked = sorted(tools, key=lambda t: t.last_used, reverse=True)\n"
+            "    return client.chat.completions.create(model='m', messages=messages, tools=ranked)\n",
+            (2,),
+        ),
+        Example(
+            "def schema(names):\n"
+            "    return {'type': 'object', 'properties': {n: {'type': 'string'} for n in sorted(names)},\n"
+            "            'required': list(set(names))}\n",
+            (3,),
+        ),
+    )
+    VALID = (
+        Example(
+            "def build(enabled, messages):\n"
+            "    names = sorted({'search', 'fetch'} | set(enabled))\n"
+            "    return {'model': 'm', 'tools': [tool(name) for name in names], 'messages': messages}\n"
+        ),
+        Example(
+            "def build(tools, messages, wanted):\n"
+            "    allowed = set(wanted)\n"
+            "    return {'model': 'm', 'tools': [t for t in tools if t['name'] in allowed], 'messages': messages}\n"
+        ),
+        Example(
+            "def ask(client, messages, tools):\n"
+            "    tools = sorted(tools, key=lambda t: t['name'])\n"
+            "    return client.chat.completions.create(model='m', messages=messages, tools=tools)\n"
+        ),
+        Example(
+            "def ask(client, messages, tools):\n"
+            "    unique = list({t['name']: t for t in tools}.values())\n"
+            "    return client.chat.completions.create(model='m', messages=messages, tools=unique)\n"
+        ),
+    )
+
+    def check(self, context: Context) -> Iterator[Report]:
+        shape = shape_of(context.view)
+        seen: set[Span] = set()
+        for value, function, what in _lists(shape):
+            for span, why in _moving(shape, function, value):
+                if span not in seen:
+                    seen.add(span)
+                    yield Report(
+                        f"the order of {what} comes from {why} and is not the same in every request", span, help=_HELP
+                    )
+
+
+def _lists(shape: Shape) -> Iterator[tuple[Expr, str, str]]:
+    for call in shape.view.calls:
+        for key in _FIELDS[:2]:
+            if key in call.keywords:
+                yield call.keywords[key], call.function, "the tools"
+        if last_part(call.name) == "bind_tools" and call.args:
+            yield call.args[0], call.function, "the tools"
+    for display in shape.view.dicts:
+        fields = display.expr.entries
+        for key in _FIELDS[:2]:
+            if key in fields and ("messages" in fields or "model" in fields or "input" in fields):
+                yield fields[key], display.function, "the tools"
+        if "type" in fields:
+            for key in _SCHEMA:
+                if key in fields:
+                    yield fields[key], display.function, f"a schema's {key}"
+    for binding in shape.view.bindings:
+        target = binding.target
+        if target is not None and binding.value is not None and target.kind == "subscript":
+            if target.items[1].value in _FIELDS[:2]:
+                yield binding.value, binding.function, "the tools"
+
+
+def _moving(shape: Shape, function: str, value: Expr) -> Iterator[tuple[Span, str]]:
+    if why := unordered(shape, function, value):
+        yield value.span, why
+        return
+    for part in shape.flow(value, function, value.span):
+        call = part.expr.call
+        if call is not None and last_part(call.name) == "sorted" and "key" in call.keywords:
+            key = call.keywords["key"]
+            if not _MOVING.isdisjoint(words(key)) and not {"name", "id"} & words(key):
+                yield call.span, "a sort by what moves"
+    if value.kind in ("name", "attribute"):
+        for call in shape.view.calls:
+            shuffles = call.target.endswith("random.shuffle") or call.name.endswith(".shuffle")
+            if shuffles and call.function == function and call.args and call.args[0].name == value.name:
+                yield call.span, f"{call.name}()"
+        for call in shape.mutations(function, value):
+            if last_part(call.name) == "sort" and "key" in call.keywords:
+                key_words = words(call.keywords["key"])
+                if not _MOVING.isdisjoint(key_words) and not {"name", "id"} & key_words:
+                    yield call.span, "a sort by what moves"

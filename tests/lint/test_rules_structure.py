@@ -1,0 +1,62 @@
+"""The structure rules: every example of every rule, and what all of them promise."""
+
+from __future__ import annotations
+
+import pytest
+from cachesafe_rules.api import Rule
+from cachesafe_rules.cache_key_per_run import CacheKeyPerRun
+from cachesafe_rules.changing_before_stable import ChangingBeforeStable
+from cachesafe_rules.edited_history import EditedHistory
+from cachesafe_rules.history_insert import HistoryInsert
+from cachesafe_rules.marker_on_changing_block import MarkerOnChangingBlock
+from cachesafe_rules.model_per_call import ModelPerCall
+from cachesafe_rules.sliding_window import SlidingWindow
+from cachesafe_rules.summarised_history import SummarisedHistory
+from cachesafe_rules.too_many_markers import TooManyMarkers
+from cachesafe_rules.tools_per_turn import ToolsPerTurn
+from cachesafe_rules.ttl_order import TtlOrder
+from cachesafe_rules.unsorted_json import UnsortedJson
+from cachesafe_rules.unstable_tool_order import UnstableToolOrder
+
+from tests.support.lint_examples import check_example
+
+RULES: list[Rule] = [
+    UnsortedJson(),
+    UnstableToolOrder(),
+    ChangingBeforeStable(),
+    HistoryInsert(),
+    SlidingWindow(),
+    SummarisedHistory(),
+    ToolsPerTurn(),
+    ModelPerCall(),
+    EditedHistory(),
+    MarkerOnChangingBlock(),
+    TooManyMarkers(),
+    TtlOrder(),
+    CacheKeyPerRun(),
+]
+BAD = [(rule, example) for rule in RULES for example in rule.INVALID]
+GOOD = [(rule, example) for rule in RULES for example in rule.VALID]
+
+
+@pytest.mark.parametrize(("rule", "example"), BAD, ids=[f"{rule.code}-{n}" for n, (rule, _) in enumerate(BAD)])
+def test_invalid(rule: Rule, example) -> None:
+    reports = check_example(rule, example.code)
+    assert reports
+    assert {report.span.row for report in reports} <= set(example.rows), [(r.span.row, r.message) for r in reports]
+
+
+@pytest.mark.parametrize(("rule", "example"), GOOD, ids=[f"{rule.code}-{n}" for n, (rule, _) in enumerate(GOOD)])
+def test_valid(rule: Rule, example) -> None:
+    assert [(report.span.row, report.message) for report in check_example(rule, example.code)] == []
+
+
+@pytest.mark.parametrize(("rule", "example"), GOOD, ids=[f"{rule.code}-{n}" for n, (rule, _) in enumerate(GOOD)])
+def test_valid_for_all(rule: Rule, example) -> None:
+    """What one rule calls fine no other one reports."""
+    assert [(other.code, r.span.row) for other in RULES for r in check_example(other, example.code)] == []
+
+
+@pytest.mark.parametrize(("rule", "example"), BAD, ids=[f"{rule.code}-{n}" for n, (rule, _) in enumerate(BAD)])
+def test_needles(rule: Rule, example) -> None:
+    assert any(needle in example.code.encode() for needle in rule.needles)
