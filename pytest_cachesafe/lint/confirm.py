@@ -39,6 +39,13 @@ class Located:
         """The comment of a row; a `#` inside a string is none."""
         return self.concrete.comment(row)
 
+    def first_row(self) -> int | None:
+        """The row of the first statement that is not the docstring; None where there is none."""
+        body = self.concrete.tree.body if self.concrete.tree is not None else []
+        documented = bool(body) and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant)
+        rest = body[1:] if documented else body
+        return min([rest[0].lineno, *(d.lineno for d in getattr(rest[0], "decorator_list", ()))]) if rest else None
+
     def confirm(self, span: Span) -> Span | None:
         """The place of the statement or expression that a report means; None where there is no code.
 
@@ -104,7 +111,9 @@ class Located:
             return None
         line = self.rows[row - 1]
         column += len(line[column - 1 :]) - len(line[column - 1 :].lstrip())
-        end_column -= len(self.rows[end_row - 1][: end_column - 1]) - len(self.rows[end_row - 1][: end_column - 1].rstrip())
+        end_column -= len(self.rows[end_row - 1][: end_column - 1]) - len(
+            self.rows[end_row - 1][: end_column - 1].rstrip()
+        )
         return (row, column, end_row, end_column) if (row, column) < (end_row, end_column) else None
 
     def _find(self, piece: Piece, wanted: Range) -> Range | None:
@@ -127,7 +136,9 @@ class Located:
         if node is None:
             return None
         first, last = piece.head(node)
-        if end_row > last or (end_row == last and "#" in self.rows[last - 1][: end_column - 1] and self._in_comment(wanted)):
+        if end_row > last or (
+            end_row == last and "#" in self.rows[last - 1][: end_column - 1] and self._in_comment(wanted)
+        ):
             return None
         start = piece.place(node)[:2] if piece.place(node)[0] <= row else (first, 1)
         line = self.rows[last - 1]

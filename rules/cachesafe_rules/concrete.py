@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import warnings
+from bisect import bisect_right
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -216,15 +217,24 @@ class Concrete:
         Raises:
             IndexError: there is no such place.
         """
-        if self._offsets is None:
-            self._offsets = [0, *(match.end() for match in _NEWLINE.finditer(self.text))]
         if not (0 < row <= len(self.rows) and 0 < column <= len(self.rows[row - 1]) + 1):
             raise IndexError(f"no row {row}, column {column}")
-        return self._offsets[row - 1] + column - 1
+        return self._starts()[row - 1] + column - 1
+
+    def place(self, offset: int) -> tuple[int, int]:
+        """Row and column of an index in `text`; the inverse of `offset`."""
+        starts = self._starts()
+        row = bisect_right(starts, offset)
+        return row, offset - starts[row - 1] + 1
 
     def code(self, span: Range) -> str:
         """The text of a place."""
         return self.text[self.offset(*span[:2]) : self.offset(*span[2:])]
+
+    def _starts(self) -> list[int]:
+        if self._offsets is None:
+            self._offsets = [0, *(match.end() for match in _NEWLINE.finditer(self.text))]
+        return self._offsets
 
     def _read(self, block: Block) -> Piece | None:
         import libcst as cst
