@@ -26,6 +26,7 @@ __all__ = ["Problem", "Suppressions"]
 
 _FILE_ROWS = 20
 _META = "CSF9"
+_WORDS = ("ignore", "ignore-file", "noqa")
 _OURS = re.compile(r"CSF\d*", re.IGNORECASE)
 
 
@@ -53,7 +54,7 @@ class _Entry:
 
     def silences(self, code: str, known: Mapping[str, str]) -> bool:
         parts = self.directive.parts
-        if self.directive.broken is not None:
+        if self.directive.broken is not None or self.directive.word not in _WORDS:
             return False
         if parts is None:
             # Whoever silences everything here did not mean the linter's remarks on that very comment.
@@ -136,7 +137,7 @@ class Suppressions:
     def _judge(self, located: Located, entry: _Entry, ran: frozenset[str], strict: bool) -> Iterable[Problem]:
         directive = entry.directive
         own = directive.word != "noqa"
-        if directive.broken is not None or directive.word not in ("ignore", "ignore-file", "noqa"):
+        if directive.broken is not None or directive.word not in _WORDS:
             yield self._unreadable(located, entry)
             return
         misplaced = directive.word == "ignore-file" and not entry.whole_file
@@ -213,7 +214,7 @@ def _entries(located: Located) -> list[_Entry]:
             continue
         alone = not located.rows[row - 1][: comment.column - 1].strip()
         for directive in directives(comment.text):
-            if directive.word not in ("ignore", "ignore-file", "noqa") and not _like_ignore(directive.word):
+            if directive.word not in _WORDS and not _like_ignore(directive.word):
                 continue  # `# cachesafe: we cannot ...` is prose
             whole = directive.word == "ignore-file" and alone and (row <= _FILE_ROWS or first is None or row < first)
             found.append(_Entry(row, comment.column, directive, whole))
