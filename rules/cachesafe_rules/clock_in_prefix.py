@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cachesafe_rules.api import Fix, Report
 from cachesafe_rules.arrival_rule import ArrivalRule, in_template
 from cachesafe_rules.example import bad, good
 from cachesafe_rules.model import Arrival, Source
@@ -292,3 +293,9 @@ def tools():
 
     def counts(self, arrival: Arrival, source: Source) -> bool:
         return not is_frozen(source) and not is_date(source) and not in_template(arrival, source)
+
+    def fix(self, report: Report, source: str) -> Fix | None:
+        """The sentence with the clock moves to the newest user message, else the clock is cut to the day; unsafe."""
+        from cachesafe_rules.clock_edits import clock_fix
+
+        return clock_fix(report, source)

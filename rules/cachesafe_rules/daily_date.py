@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cachesafe_rules.api import Fix, Report
 from cachesafe_rules.arrival_rule import ArrivalRule, in_template
 from cachesafe_rules.example import bad, good
 from cachesafe_rules.model import Arrival, Source
@@ -164,3 +165,9 @@ def config():
 
     def counts(self, arrival: Arrival, source: Source) -> bool:
         return is_date(source) and not is_frozen(source) and not in_template(arrival, source)
+
+    def fix(self, report: Report, source: str) -> Fix | None:
+        """The sentence with the date moves to the newest user message; unsafe, since the prompt changes."""
+        from cachesafe_rules.clock_edits import move_to_user
+
+        return move_to_user(report, source)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from inspect import cleandoc
 from typing import Any
@@ -13,6 +14,7 @@ from cachesafe_rules.meta_rule import MetaRule
 __all__ = ["fixable", "index", "page", "page_json", "summary"]
 
 _HEADING = "## "
+_UNDERLINED = re.compile(r"^(\S.*)\n-{3,}$", re.MULTILINE)
 _AREAS = {
     "1": "Volatile values in a cached prefix",
     "2": "Order",
@@ -28,8 +30,8 @@ def summary(rule: Rule) -> str:
 
 
 def explanation(rule: Rule) -> str:
-    """What follows the summary in the docstring."""
-    return _doc(rule).partition("\n")[2].strip()
+    """What follows the summary in the docstring, underlined headings written as the page's own."""
+    return _UNDERLINED.sub(rf"{_HEADING}\1\n", _doc(rule).partition("\n")[2]).strip()
 
 
 def fixable(rule: Rule) -> bool:

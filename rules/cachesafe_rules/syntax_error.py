@@ -26,4 +26,4 @@ class SyntaxErrorFound(MetaRule):
     severity = "error"
 
     VALID = (good("SYSTEM_PROMPT = 'You are a clerk.'\n"),)
-    INVALID = (bad("def build(:  # <--\n    return []\n"),)
+    INVALID = (bad("def build(:  # <--\n    return []  # <--\n"),)

@@ -21,6 +21,10 @@ class Sample(Rule):
     ## Why
 
     Because.
+
+    What to do
+    ----------
+    Nothing - - at all.
     """
 
     code = "ACME001"
@@ -69,7 +73,7 @@ def test_the_index_has_every_rule_and_its_page_exists(rules: list[Rule]) -> None
 def test_a_page_holds_summary_words_examples_and_the_way_to_suppress() -> None:
     text = page(Sample())
     assert text.startswith("# sample-rule (ACME001)\n\nA pipe | in the summary.\n\nSeverity: note. Fix: none.\n")
-    assert "## Why\n\nBecause." in text
+    assert "## Why\n\nBecause.\n\n## What to do\n\nNothing - - at all.\n" in text
     assert '````python\nx = """```\n"""  # ACME001\n````' in text
     assert "```python\ny = 2  # ACME001\n```" in text
     assert "`a.jinja`\n\n```jinja\n{{ x }}\n```" in text
