@@ -186,13 +186,14 @@ def _cut_out(
     for start, end, clock in text.fields:
         if clock:
             unit = _sentence(plain, start - text.start, end - text.start)
-            if units and unit[0] < units[-1][1]:
+            if units and unit[0] <= units[-1][1]:
                 unit = (units[-1][0], max(unit[1], units.pop()[1]))
             units.append(unit)
     whole = alone and not _without(plain, units).strip()
     edits: list[Edit] = []
     sentences: list[str] = []
     kept_fields, replaced = len(text.fields), False
+    done = 0
     for first, behind in units:
         inside = [(s - text.start, e - text.start, c) for s, e, c in text.fields if first <= s - text.start < behind]
         torn = (first == 0 and not closed[0]) or (
@@ -210,7 +211,8 @@ def _cut_out(
         sentences.append(_BLANK.sub("", raw[first:behind]))
         if last and not plain[behind:].strip():
             # What stood before it ends the text now, without blanks or line ends.
-            first = len(_TAIL.sub("", plain[:first]))
+            first = max(done, len(_TAIL.sub("", plain[:first])))
+        done = behind
         edits.append(_edit(concrete, filename, text.start + first, text.start + behind, ""))
     left = (plain if replaced else _without(plain, units)).replace(_HOLE, "")
     if kept_fields == 0 and "{" not in left and "}" not in left:

@@ -227,7 +227,8 @@ def test_nothing_in_a_string_is_a_suppression() -> None:
 
 @pytest.mark.parametrize("newline", ["\n", "\r\n", "\r"])
 def test_line_ends_backslashes_tabs_and_wide_characters(newline: str) -> None:
-    text = "if a:\n\tü = 'ö' + \\\n\t\tnow()  # cachesafe: ignore[CSF101]\n\f\nb = '日本' + now()  # cachesafe: ignore[CSF201]\n"
+    text = "if a:\n\tü = 'ö' + \\\n\t\tnow()  # cachesafe: ignore[CSF101]\n\f\n"
+    text += "b = '日本' + now()  # cachesafe: ignore[CSF201]\n"
     text = text.replace("\n", newline)
     first, second = Span("a.py", 2, 2, 3, 8), Span("a.py", 5, 1, 5, 17)
     found = suppressions(a=text)
