@@ -39,7 +39,7 @@ def changed_files(root: Path, ref: str) -> set[str]:
         )
     since = base.decode("ascii").split("\n")[0]
     lists = (
-        _git(root, "diff", "--name-only", "-z", "--no-renames", "--diff-filter=d", "--relative", since, "--"),
+        _git(root, "diff", "--name-only", "-z", "--diff-filter=d", "--relative", since, "--"),
         _git(root, "ls-files", "--others", "--exclude-standard", "-z"),
     )
     if None in lists:

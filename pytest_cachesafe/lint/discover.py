@@ -99,6 +99,10 @@ class Discovery(NamedTuple):
                 return self.nested[folder]
         return self.settings
 
+    def left_out(self, name: str) -> str | None:
+        """Why a walk would not come to a file of this name, in words; None where it would."""
+        return _left_out(name, self)
+
 
 def is_test_path(name: str) -> bool:
     """Whether a file belongs to the tests, by its name relative to the root."""

@@ -146,7 +146,7 @@ TREE = st.lists(
     TREE,
     st.lists(st.sampled_from(["a", "build", "gen"]), max_size=2, unique=True),
     st.sampled_from(["", '[tool.cachesafe]\nextend-exclude = ["gen"]\n', '[tool.cachesafe]\nexclude = ["a/deep"]\n']),
-    st.sampled_from(["", '[tool.cachesafe]\nextend-exclude = ["deep/x.py"]\n']),
+    st.sampled_from(["", *(f'[tool.cachesafe]\n{key} = ["/deep/x.py"]\n' for key in ("exclude", "extend-exclude"))]),
 )
 def test_a_file_by_name_is_reported_exactly_if_a_walk_comes_to_it(
     tmp_path_factory: pytest.TempPathFactory, tree: list[str], packages: list[str], config: str, nested: str
@@ -158,6 +158,8 @@ def test_a_file_by_name_is_reported_exactly_if_a_walk_comes_to_it(
     if nested and (root / "a").is_dir():
         make(root / "a", config=nested)
     settings = load_settings(root)
+    deep = {n for n in names(discover([root], settings).files) if n.startswith("a/deep/x")}
+    assert not (nested and deep)
     walked = {n for n in names(discover([root], settings).files) if n.endswith("x.py")}
     one_by_one = {n for name in tree for n in names(discover([root / name], settings).files)}
     assert one_by_one == walked
@@ -283,6 +285,19 @@ def test_a_nested_project_has_its_own_settings(tmp_path: Path) -> None:
     # Run on the nested folder alone, the same files are left out.
     assert names(found(tmp_path / "libs" / "one").files) == ["gen/x.py", "y.py"]
     assert names(found(tmp_path / "libs" / "two").files) == ["z.py"]
+
+
+def test_a_folder_with_its_own_settings_inside_one_left_out_by_habit(tmp_path: Path) -> None:
+    own = '[tool.cachesafe]\nexclude = ["/gen"]\n'
+    make(tmp_path / "vendor", "x.py", config=own)
+    make(tmp_path / "libs", "gen/x.py", "sub/gen/x.py", "vendor/x.py", config=own)
+    make(tmp_path, "a.py")
+    got = found(tmp_path)
+    assert names(got.files) == ["a.py", "libs/sub/gen/x.py", "libs/vendor/x.py"]
+    given_names = ["vendor/x.py", "libs/vendor/x.py", "libs/gen/x.py"]
+    assert names(found(tmp_path, *given_names).files) == ["libs/vendor/x.py"]
+    # The habits of the folder that holds `vendor` decide, not the settings inside it.
+    assert got.left_out("vendor/x.py") == "excluded by default: folder 'vendor'"
 
 
 def test_a_broken_nested_project_is_told(tmp_path: Path) -> None:

@@ -298,6 +298,8 @@ def test_selection_is_independent_of_order_and_never_grows_by_ignoring(
         ("[ab].py", ["a.py"], ["c.py"]),
         ("[!ab].py", ["c.py"], ["a.py"]),
         ("x/[!a]", ["x/b"], ["x/a"]),
+        ("x[!a]y", ["xby"], ["x/y"]),
+        ("docs/**", ["docs/a\n.py"], []),
         ("a.py", ["a.py"], ["axpy"]),
         ("[", ["["], ["a"]),
     ],
