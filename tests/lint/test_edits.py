@@ -279,7 +279,8 @@ def test_the_clock_of_a_report_is_cut_to_the_day() -> None:
     assert fix.applicability == "unsafe"
     assert fixed(text, fix).split("\n")[3:5] == [
         '    long = now.strftime("%A, %d %B %Y")',
-        '    return f"{now.date()} {long} {datetime.now().date().isoformat()} {str(datetime.now().date())} {now:%Y-%m-%d}"',
+        '    return f"{now.date()} {long} {datetime.now().date().isoformat()} '
+        '{str(datetime.now().date())} {now:%Y-%m-%d}"',
     ]
     assert day_resolution(report(fixed(text, fix), "return", 3, 4), fixed(text, fix)) is None
 
@@ -372,27 +373,44 @@ def test_a_text_bound_to_a_name_and_a_clock_bound_to_another() -> None:
     )
 
 
+SYSTEM = '{"role": "system", "content": f"A. It is {datetime.now()}."}'
+USER = '{"role": "user", "content": text}'
+
+
 @pytest.mark.parametrize(
-    "body",
+    "messages",
     [
-        '    return [{"role": "system", "content": f"It is {datetime.now()}."}, *history]\n',
-        '    return [{"role": "user", "content": text}, {"role": "system", "content": f"A. It is {datetime.now()}."}]\n',
-        '    return [{"role": "system", "content": f"A. {text}."}, {"role": "user", "content": text}]\n',
-        '    return [{"role": "system", "content": rf"A. {datetime.now()}."}, {"role": "user", "content": text}]\n',
-        '    s = f"A. {datetime.now()}."\n    log(s)\n    return [{"role": "system", "content": s}, {"role": "user", "content": text}]\n',
-        '    return [{"role": "system", "content": f"A. {datetime.now()}."}, {"role": "user", "content": {"a": text}}]\n',
-        '    return [{"role": "system", "content": f"A. {datetime.now()}."}, {"role": "user", "content": b"x"}]\n',
-        '    return [{"role": "system", "content": str(datetime.now())}, {"role": "user", "content": text}]\n',
+        f"[{SYSTEM}, *history]",
+        f"[{USER}, {SYSTEM}]",
+        f"[{SYSTEM}, {SYSTEM}, {USER}]",
+        f"[{SYSTEM}, {USER}], [{SYSTEM}, {USER}]",
+        f"[{SYSTEM}, {USER}, *history]",
+        f"[{SYSTEM.replace('datetime.now()', 'text')}, {USER}]",
+        "[" + SYSTEM.replace('f"', 'rf"') + f", {USER}]",
+        f"[{SYSTEM}, {USER.replace('text', '{1: text}')}]",
+        f"[{SYSTEM}, {USER.replace('text', 'bytes()')}, *history]",
+        f"[{SYSTEM}, " + USER.replace("text", 'b"x"') + "]",
+        f"[{SYSTEM}, {USER.replace('text', '[]')}]",
+        f'[{{"role": "system", "content": str(datetime.now())}}, {USER}]',
     ],
 )
-def test_where_it_is_not_plain_nothing_moves(body: str) -> None:
-    text = HEAD + body
-    assert move_to_user(report(text, body.strip()), text) is None
+def test_where_it_is_not_plain_nothing_moves(messages: str) -> None:
+    text = f"{HEAD}    return {messages}\n"
+    assert move_to_user(report(text, f"return {messages}"), text) is None
+
+
+def test_a_text_that_is_used_elsewhere_stays() -> None:
+    body = f'    s = f"A. {{datetime.now()}}."\n    log(s)\n    return [{{"role": "system", "content": s}}, {USER}]\n'
+    assert move_to_user(report(HEAD + body, "return"), HEAD + body) is None
+    assert move_to_user(
+        report(HEAD + body.replace("log(s)", "log()"), "return"), HEAD + body.replace("log(s)", "log()")
+    )
 
 
 def test_the_moved_text_says_the_same() -> None:
     """Both requests hold the same words; only the place of the time differs."""
-    body = '    return [{"role": "system", "content": f"Be kind. It is {datetime.now()}. Bye."}, {"role": "user", "content": text}]\n'
+    system = SYSTEM.replace("A. It", "Be kind. It").replace("()}.", "()}. Bye.")
+    body = f"    return [{system}, {USER}]\n"
     new = HEAD.replace("from datetime import datetime\n", "") + moved(body)
 
     class Clock:

@@ -238,7 +238,8 @@ def test_twice_changes_nothing_more_whatever_the_rules_do(rows: list[str], newli
     assert len(linter(HOSTILE)(once)) <= len(before)
     assert (once == text) is (applied == [])
     assert run(once, unsafe=unsafe, rules=HOSTILE)[:2] == (once, [])
-    assert "\r" not in once.replace("\r\n", "") and ("\r\n" in once) is ("\r\n" in text)
+    assert "\r" not in once.replace("\r\n", "")
+    assert ("\r\n" in once) is ("\r\n" in text)
 
 
 @settings(deadline=None, max_examples=60)
