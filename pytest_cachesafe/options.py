@@ -169,6 +169,15 @@ OPTIONS: tuple[Option, ...] = (
         switch=True,
         ini="bool",
     ),
+    Option(
+        "lint",
+        False,
+        "Lint the project's source too: each finding of `cachesafe lint` is an item that fails (notes are not).",
+        _switch,
+        marker=False,
+        switch=True,
+        ini="bool",
+    ),
     Option("rerun", (), "Settings under which the test runs once more in a child process.", _reruns, flag=False),
     Option(
         "rerun_timeout",

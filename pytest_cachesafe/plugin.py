@@ -51,6 +51,7 @@ def pytest_load_initial_conftests(args: list[str]) -> None:
 def pytest_configure(config: pytest.Config) -> None:
     """Refuse options that mean nothing, before any test runs."""
     config.addinivalue_line("markers", _MARKER.format(", ".join(o.name for o in options.OPTIONS if o.marker)))
+    config.addinivalue_line("markers", "cachesafe_lint: findings of --cachesafe-lint; not for tests")
     # pytest 9 deprecates the public name and gives no other way to see the keys that no plugin registered.
     keys: Any = config._inicfg if hasattr(config, "_inicfg") else config.inicfg
     wrong = options.unknown_ini_keys(keys)
@@ -91,6 +92,15 @@ class _Child:
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         """Files named in an argument file, or by an option we do not know, would bring other tests along."""
         items[:] = [item for item in items if item.nodeid == self.nodeid]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
+    """The linter's findings beside the tests."""
+    if "lint" in options.given(config) and options.effective(config)["lint"].value and node.rerun_target() is None:
+        from pytest_cachesafe.lint.items import lint_items
+
+        items.extend(lint_items(session))
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

@@ -55,7 +55,8 @@ def _configured() -> list[Rule]:
     from pytest_cachesafe.lint.settings import load_settings
 
     try:
-        return third_party(load_settings(Path.cwd()).rules)
+        rules: list[Rule] = third_party(load_settings(Path.cwd()).rules)
+        return rules
     except ValueError as error:
         raise UsageError(str(error)) from None
 

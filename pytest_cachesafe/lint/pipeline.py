@@ -264,7 +264,9 @@ class Pipeline:
             if unit.problem is not None:
                 problems[name] = unit.problem
             extra.update(unit.used)
-        for name, arrivals in settle(self._units[name] for name in sorted(self._units)).items():
+        # A unit has the two fields of an analysis' result that are read there.
+        results: Any = [self._units[name] for name in sorted(self._units)]
+        for name, arrivals in settle(results).items():
             if not self._counts(name):
                 continue
             view = ModuleView(name, arrivals)

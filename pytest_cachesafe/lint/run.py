@@ -30,9 +30,9 @@ __all__ = ["Outcome", "Run", "lint", "lint_text", "run_lint", "runs_of", "settin
 
 
 class Outcome(NamedTuple):
-    """`result` has names for people (see `naming`). `text` is what goes to standard output in place of a report: a diff,
-    or the mended standard input. `failed`: a file could not be read or a rule failed, exit status 2. `written`: how
-    many findings a new baseline has."""
+    """`result` has names for people (see `naming`). `text` is what standard output gets in place of a report: a diff, or
+    the mended standard input. `failed`: a file could not be read or a rule failed, exit status 2. `written`: how many
+    findings a new baseline has."""
 
     result: LintResult
     sources: Sources
@@ -225,7 +225,7 @@ def runs_of(options: LintOptions) -> list[Run]:
 
 def _stdin_run(options: LintOptions) -> Run:
     """The project around the file that standard input stands for."""
-    from pytest_cachesafe.lint.discover import Discovery, FileEntry, walk
+    from pytest_cachesafe.lint.discover import Discovery, FileEntry, _left_out, walk
     from pytest_cachesafe.lint.settings import load_settings
 
     path = Path(os.path.abspath(options.stdin_filename))
@@ -235,14 +235,14 @@ def _stdin_run(options: LintOptions) -> Run:
     tree = walk(settings, whole=bool(settings.marker))
     data = options.stdin or b""
     files = {entry.name: entry for entry in tree.files}
-    pattern = settings.excluding(name)
-    excluded = [f"{options.stdin_filename}: excluded by {pattern!r}"] if pattern else []
     entry = FileEntry(name, str(folder / path.name), len(data), 0, explicit=True)
     files[name] = entry
-    found = Discovery(
-        [] if pattern else [entry], [], [], [], excluded, files, tree.templates, settings, tree.nested
-    )  # fmt: skip
-    wanted = frozenset() if pattern else frozenset((name,))
+    found = Discovery([entry], [], [], [], [], files, tree.templates, settings, tree.nested)
+    wanted = frozenset((name,))
+    reason = _left_out(name, found)
+    if reason is not None:
+        found.excluded.append(f"{options.stdin_filename}: {reason}")
+        wanted = frozenset()
     return Run(settings, found, wanted, *_rules(settings, strict=options.strict), {name: data})
 
 

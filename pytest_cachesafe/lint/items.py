@@ -1,0 +1,124 @@
+"""Findings as pytest items, so that one run gates tests and source: `pytest --cachesafe-lint`.
+
+Each error or warning is an item that fails; a project without any has one item that passes, so that the count shows
+that it was linted. Notes are told at the end of the run. What is linted is the project around pytest's root folder,
+whatever tests were asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from pytest_cachesafe.usage import UsageError
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.findings import Finding
+    from pytest_cachesafe.lint.run import Outcome
+
+__all__ = ["MARKER", "LintFailure", "lint_items"]
+
+MARKER = "cachesafe_lint"
+_NAME = "cachesafe-lint"
+
+
+class LintFailure(AssertionError):
+    """A finding, or the reason why nothing could be found."""
+
+
+class _Group(pytest.Collector):
+    """The findings of one file."""
+
+    def collect(self) -> list[pytest.Item]:
+        """Items are made with it, not by it."""
+        return []
+
+
+class _Item(pytest.Item):
+    """One finding, or the project as a whole; fails with `text` where there is one."""
+
+    def __init__(self, *, text: str | None, row: int, title: str, notes: Sequence[str] = (), **given: Any) -> None:
+        super().__init__(**given)
+        self._text = text
+        self._place = (self.path, row - 1, title)
+        self.user_properties += [("cachesafe_note", note) for note in notes]
+        self.add_marker(MARKER)
+
+    def runtest(self) -> None:
+        """Fail if there is something to tell."""
+        if self._text is not None:
+            raise LintFailure(self._text)
+
+    def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
+        """The report alone; a traceback would show our own code."""
+        if isinstance(excinfo.value, LintFailure):
+            return excinfo.getrepr(style="value")
+        return super().repr_failure(excinfo, style)
+
+    def reportinfo(self) -> tuple[os.PathLike[str] | str, int | None, str]:
+        """Where it is and what it is called."""
+        return self._place
+
+
+def lint_items(session: pytest.Session) -> list[pytest.Item]:
+    """The items for the project around the root folder, in the order of the findings."""
+    root = session.config.rootpath
+    try:
+        outcome = _outcome(root)
+    except UsageError as error:
+        return [_project_item(session, root, str(error))]
+    return list(_items(session, root, outcome))
+
+
+def _outcome(root: Path) -> Outcome:
+    from pytest_cachesafe.lint.options import LintOptions
+    from pytest_cachesafe.lint.run import run_lint
+
+    return run_lint(LintOptions((str(root),)))
+
+
+def _items(session: pytest.Session, root: Path, outcome: Outcome) -> Iterator[pytest.Item]:
+    from pytest_cachesafe.lint.result import LintResult
+    from pytest_cachesafe.report.lint import render
+
+    result = outcome.result
+    failing = [finding for finding in result.findings if str(finding.severity) != "note"]
+    notes = [finding for finding in result.findings if str(finding.severity) == "note"]
+    told = [*result.crashed, *(result.warnings if outcome.failed else ())]
+    if outcome.failed or notes or not failing:
+        lines = render("concise", LintResult(findings=notes), sources=outcome.sources).splitlines()
+        yield _project_item(session, root, "\n".join(told) if outcome.failed else None, lines)
+    groups: dict[str, _Group] = {}
+    names: dict[str, int] = {}
+    for finding in failing:
+        filename = finding.location.filename or ""
+        # Like the ids of tests: from the root folder, whatever folder pytest was started in.
+        shown = os.path.relpath(os.path.join(os.getcwd(), filename), root).replace(os.sep, "/")
+        group = groups.get(filename)
+        if group is None:
+            group = _Group.from_parent(session, name=shown, nodeid=shown, path=root / shown)
+            groups[filename] = group
+        text = render("full", LintResult(findings=[finding]), sources=outcome.sources)
+        yield _finding_item(group, finding, text.rstrip("\n"), names)
+
+
+def _finding_item(group: _Group, finding: Finding, text: str, names: dict[str, int]) -> pytest.Item:
+    row = finding.location.row or 1
+    name = f"{finding.code}:{row}"
+    # Two of one rule in one row, or a re-run would take one for the other.
+    names[f"{group.name}::{name}"] = seen = names.get(f"{group.name}::{name}", 0) + 1
+    if seen > 1:
+        name += f":{seen}"
+    title = f"{finding.code} {finding.data.get('name', '')}".strip()
+    item: pytest.Item = _Item.from_parent(group, name=name, text=text, row=row, title=f"{title} in {group.name}:{row}")
+    return item
+
+
+def _project_item(session: pytest.Session, root: Path, text: str | None, notes: Sequence[str] = ()) -> pytest.Item:
+    group = _Group.from_parent(session, name=_NAME, nodeid=_NAME, path=root)
+    item: pytest.Item = _Item.from_parent(group, name="project", text=text, row=1, title=_NAME, notes=notes)
+    return item
