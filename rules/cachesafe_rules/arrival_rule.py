@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from cachesafe_rules.api import Context, Report, Rule
 from cachesafe_rules.model import Arrival, Source, Step, Taint
-from cachesafe_rules.policy import rank, remedy, sentence, severity, spelling
+from cachesafe_rules.policy import rank, remedy, sentence, severity, spelling, worded
 
 __all__ = ["ArrivalRule", "in_template", "joined"]
 
@@ -75,7 +75,7 @@ def _way(arrival: Arrival, taint: Taint) -> list[Step]:
         steps.insert(0, Step(source.filename, source.row, f"{spelling(taint.source)} is volatile"))
     last = steps[-1]
     if last.filename != sink.filename or not sink.row <= last.row <= sink.end_row:
-        steps.append(Step(sink.filename, sink.row, f"reaches the {arrival.sink}"))
+        steps.append(Step(sink.filename, sink.row, f"reaches {worded(arrival.sink)}"))
     return steps
 
 

@@ -22,6 +22,7 @@ __all__ = [
     "sentence",
     "severity",
     "spelling",
+    "worded",
 ]
 
 SEVERITIES = ("error", "warning", "note")
@@ -160,10 +161,14 @@ def spelling(source: Source) -> str:
     return f"{api}()" if called else api
 
 
+def worded(sink: str) -> str:
+    """A sink as it stands in a sentence: `the system message`, but `SYSTEM_PROMPT`."""
+    return sink if sink.isidentifier() or sink.startswith(("the ", "a ", "an ")) else f"the {sink}"
+
+
 def sentence(source: Source, sink: str) -> str:
     """One sentence: the source, how often it changes, where it arrives, what that costs."""
-    where = sink if sink.startswith(("the ", "a ", "an ")) else f"the {sink}"
-    what, kind = spelling(source), source.kind
+    what, where, kind = spelling(source), worded(sink), source.kind
     if kind == "clock":
         return _clock(source, what, where)
     if kind == "flag":

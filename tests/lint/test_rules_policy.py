@@ -155,6 +155,18 @@ def test_the_sentence_of_a_clock(rules: list[Rule]) -> None:
     assert report.span == SINK
 
 
+@pytest.mark.parametrize(
+    ("sink", "words"),
+    [
+        ("SYSTEM_PROMPT", "reaches SYSTEM_PROMPT:"),
+        ("description of a tool", "reaches the description of a tool:"),
+        ("the list of tools", "reaches the list of tools:"),
+    ],
+)
+def test_a_name_is_a_name_and_words_get_their_article(sink: str, words: str) -> None:
+    assert words in sentence(source("random", "call", "uuid4"), sink)
+
+
 def test_a_date_tells_its_price(rules: list[Rule]) -> None:
     [(_, report)] = reports(rules, arrival(source("clock", "day", "date.today")))
     assert report.message.endswith("the prefix is written anew once a day")
