@@ -11,17 +11,14 @@ import ast
 import re
 import warnings
 from bisect import bisect_right
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
+
+from cachesafe_rules.piece import Block, Comment, Piece, Range
 
 if TYPE_CHECKING:
-    import libcst as cst
-
     from cachesafe_rules.model import Span
 
-__all__ = ["Comment", "Concrete", "Piece", "Range", "read", "split_rows"]
-
-# (row, column, end row, end column), all from 1, columns in characters, the end behind the last character.
-Range = tuple[int, int, int, int]
+__all__ = ["Comment", "Concrete", "Piece", "Range", "range_of", "read", "split_rows"]
 
 # Up to this many rows a statement is read as it is; a longer class or branch is entered, to read one of its statements.
 _ENOUGH = 300
@@ -32,129 +29,9 @@ _TOO_DEEP = 180
 _NEWLINE = re.compile(r"\r\n?|\n")
 
 
-class Comment(NamedTuple):
-    """A comment; `text` begins with its `#`."""
-
-    row: int
-    column: int
-    text: str
-
-
-class Block(NamedTuple):
-    """Whole rows that hold whole statements."""
-
-    first: int
-    last: int
-    nested: bool
-    statements: tuple[ast.stmt, ...]
-
-
 def split_rows(text: str) -> list[str]:
     """The rows without their line ends, split where Python's tokenizer does (not at form feeds)."""
     return _NEWLINE.split(text)
-
-
-class Piece:
-    """Some rows of a file as a libcst tree, with the places of its nodes in the file."""
-
-    def __init__(self, source: str, block: Block) -> None:
-        """Read `source`, the text of the block's rows.
-
-        Raises:
-            libcst.ParserSyntaxError, RecursionError: libcst cannot read it.
-        """
-        import libcst as cst
-        from libcst.metadata import MetadataWrapper, PositionProvider
-
-        head = "if 1:\n" if block.nested else ""
-        wrapper = MetadataWrapper(cst.parse_module(head + source), unsafe_skip_copy=True)
-        shift = block.first - (2 if block.nested else 1)
-        significant = (
-            cst.BaseExpression,
-            cst.BaseStatement,
-            cst.BaseSmallStatement,
-            cst.Arg,
-            cst.Param,
-            cst.BaseElement,
-            cst.BaseDictElement,
-            cst.Decorator,
-            cst.FormattedStringExpression,
-        )
-        self.block = block
-        self.nodes: list[tuple[Range, cst.CSTNode]] = []
-        self.comments: list[Comment] = []
-        self._places: dict[cst.CSTNode, Range] = {}
-        self._parents: dict[cst.CSTNode, cst.CSTNode] = {}
-        self._exact: dict[Range, list[cst.CSTNode]] = {}
-        for node, place in wrapper.resolve(PositionProvider).items():
-            row = place.start.line + shift
-            if row < block.first:
-                continue
-            span = (row, place.start.column + 1, place.end.line + shift, place.end.column + 1)
-            self._places[node] = span
-            if isinstance(node, significant):
-                self.nodes.append((span, node))
-            elif isinstance(node, cst.Comment):
-                self.comments.append(Comment(span[0], span[1], node.value))
-        self.comments.sort()
-        self.module = wrapper.module
-
-    def place(self, node: cst.CSTNode) -> Range:
-        """Where a node stands, without the parentheses around it."""
-        return self._places[node]
-
-    def outer(self, node: cst.CSTNode) -> Range:
-        """Where an expression stands, with the parentheses around it."""
-        left, right = getattr(node, "lpar", None), getattr(node, "rpar", None)
-        # Of statements (classes, imports) these are single or absent, and inside their place.
-        if not left or not right or not isinstance(left, list | tuple) or not isinstance(right, list | tuple):
-            return self._places[node]
-        return (*self._places[left[0]][:2], *self._places[right[-1]][2:])
-
-    def exact(self, span: Range) -> list[cst.CSTNode]:
-        """The nodes that stand exactly there, with or without their parentheses, the innermost first."""
-        if not self._exact:
-            for place, node in self.nodes:
-                self._exact.setdefault(place, []).append(node)
-                outer = self.outer(node)
-                if outer != place:
-                    self._exact.setdefault(outer, []).append(node)
-        return self._exact.get(span, [])
-
-    def smallest(self, span: Range) -> cst.CSTNode | None:
-        """The innermost node that covers the span."""
-        # Nodes come children first, and those that cover one place lie inside each other.
-        return next((node for place, node in self.nodes if place[:2] <= span[:2] and span[2:] <= place[2:]), None)
-
-    def parent(self, node: cst.CSTNode) -> cst.CSTNode | None:
-        """The node around a node."""
-        if not self._parents:
-            stack: list[cst.CSTNode] = [self.module]
-            while stack:
-                upper = stack.pop()
-                for child in upper.children:
-                    self._parents[child] = upper
-                    stack.append(child)
-        return self._parents.get(node)
-
-    def ancestors(self, node: cst.CSTNode) -> list[cst.CSTNode]:
-        """The nodes around a node, the nearest first."""
-        out: list[cst.CSTNode] = []
-        upper = self.parent(node)
-        while upper is not None:
-            out.append(upper)
-            upper = self.parent(upper)
-        return out
-
-    def head(self, statement: cst.CSTNode) -> tuple[int, int]:
-        """First and last row of what stands before a compound statement's body, decorators included."""
-        place = self._places[statement]
-        first = min([place[0], *(self._places[d][0] for d in getattr(statement, "decorators", ()))])
-        body = getattr(statement, "body", None)
-        header = getattr(body, "header", None) or getattr(statement, "whitespace_after_colon", None)
-        if header in self._places:
-            return first, self._places[header][0]
-        return first, self._places[body][0] if body in self._places else place[0]
 
 
 class Concrete:
@@ -165,6 +42,7 @@ class Concrete:
         self.rows = split_rows(text)
         self.tree = tree or _parse(text)
         self._offsets: list[int] | None = None
+        self._strings: dict[int, list[tuple[int, float, bool]]] | None = None
         self._pieces: dict[tuple[int, int], Piece | None] = {}
 
     def block(self, row: int, end_row: int) -> Block | None:
@@ -203,9 +81,9 @@ class Concrete:
         if "#" not in line:
             return None
         if self.tree is not None:
-            if line.lstrip().startswith("#") and self._between(row):
-                column = line.index("#")
-                return Comment(row, column + 1, line[column:])
+            at, certain = self._outside_strings(row)
+            if certain:
+                return None if at is None else Comment(row, at + 1, line[at:])
             piece = self.at(row)
             if piece is not None:
                 return next((c for c in piece.comments if c.row == row), None)
@@ -255,16 +133,24 @@ class Concrete:
         decorated = bool(getattr(statement, "decorator_list", ()))
         return start > 0 and (row[start] == "@" if decorated else start == statement.col_offset)
 
-    def _between(self, row: int) -> bool:
-        """Whether a row lies between the statements of the module or of a class, where no string can be."""
-        body: list[ast.stmt] = self.tree.body if self.tree else []
-        while True:
-            inside = _covering(body, row, row)
+    def _outside_strings(self, row: int) -> tuple[int | None, bool]:
+        """The index of a row's first `#` that is in no string, and whether Python's tree is enough to say so.
+
+        It is not where a `#` lies in a string of several rows: between strings that are written one behind the other
+        there may be comments, and inside an f-string's fields.
+        """
+        if self._strings is None:
+            self._strings = _strings(self.tree)
+        line = self.rows[row - 1]
+        around = self._strings.get(row, ())
+        for found in re.finditer("#", line):
+            offset = len(line[: found.start()].encode())
+            inside = [several for start, end, several in around if start <= offset < end]
+            if any(inside):
+                return None, False
             if not inside:
-                return True
-            if len(inside) > 1 or not isinstance(inside[0], ast.ClassDef) or row < _first_row(inside[0].body[0]):
-                return False
-            body = inside[0].body
+                return found.start(), True
+        return None, True
 
     def _tokens(self) -> list[Comment]:
         """Comments found by Python's tokenizer, up to the first thing it does not understand."""
@@ -325,6 +211,27 @@ def _covering(body: list[ast.stmt], row: int, end_row: int) -> list[ast.stmt]:
     while last + 1 < len(body) and _first_row(body[last + 1]) <= _last_row(body[last]):
         last += 1
     return body[first : last + 1]
+
+
+def _strings(tree: ast.Module | None) -> dict[int, list[tuple[int, float, bool]]]:
+    """Per row, what strings cover: from and to (in bytes), and whether the string takes several rows."""
+    found: dict[int, list[tuple[int, float, bool]]] = {}
+    stack: list[ast.AST] = [tree] if tree is not None else []
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Constant):
+            if not isinstance(node.value, str | bytes):
+                continue
+        elif type(node).__name__ not in ("JoinedStr", "TemplateStr"):
+            stack.extend(ast.iter_child_nodes(node))
+            continue
+        # Places inside an f-string are wrong before Python 3.12.
+        first, last = node.lineno, node.end_lineno or node.lineno  # type: ignore[attr-defined]
+        start, end = node.col_offset, node.end_col_offset or 0  # type: ignore[attr-defined]
+        for row in range(first, last + 1):
+            span = (start if row == first else 0, end if row == last else float("inf"), first != last)
+            found.setdefault(row, []).append(span)
+    return found
 
 
 def _shallow(statements: tuple[ast.stmt, ...]) -> bool:
