@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_cachesafe.lint.run import Run
     from pytest_cachesafe.lint.settings import Settings
 
-__all__ = ["Share", "at_a_step", "reported"]
+__all__ = ["Share", "at_a_step", "chosen", "reported"]
 
 Paths = dict[str, tuple[str, bytes | None]]
 
@@ -34,33 +34,40 @@ class Share(NamedTuple):
     written: int | None = None
 
 
-def reported(run: Run, passed: Passed, options: LintOptions, paths: Paths) -> Share:
-    """The findings to report, with names for people; `paths` learns where the files behind the names are.
+def chosen(run: Run, passed: Passed, options: LintOptions) -> Share:
+    """The findings to report, named relative to the root, where they arise.
 
     Raises:
         UsageError: a baseline that cannot be read or written.
     """
     findings = _asked_for(run, _switched_on(run, passed.findings, options))
     suppressed = sum(name in run.wanted for name in passed.suppressed)
-    baselined = stale = 0
-    written = None
     if options.write_baseline is not None:
-        written = _write(run, findings, options.write_baseline)
-        findings = []
-    elif run.settings.baseline is not None:
-        from pytest_cachesafe.lint.baseline import apply_baseline
+        return Share([], suppressed, warnings=passed.warnings, written=_write(run, findings, options.write_baseline))
+    if run.settings.baseline is None:
+        return Share(findings, suppressed, warnings=passed.warnings)
+    from pytest_cachesafe.lint.baseline import apply_baseline
 
-        findings, matched, left = apply_baseline(run.settings.baseline, findings)
-        baselined = len(matched)
-        # A file that was not asked for may well still have what the baseline lists.
-        stale = sum(entry.count for entry in left if entry.filename in run.wanted)
-    shown = [_at_hand(run, finding) for finding in findings]
+    findings, matched, left = apply_baseline(run.settings.baseline, findings)
+    # A file that was not asked for may well still have what the baseline lists.
+    stale = sum(entry.count for entry in left if entry.filename in run.wanted)
+    return Share(findings, suppressed, len(matched), stale, passed.warnings)
+
+
+def reported(run: Run, passed: Passed, options: LintOptions, paths: Paths) -> Share:
+    """The findings to report as people meet them; `paths` learns where the files behind the names are.
+
+    Raises:
+        UsageError: a baseline that cannot be read or written.
+    """
+    share = chosen(run, passed, options)
+    shown = [_at_hand(run, finding) for finding in share.findings]
     name = namer(run.root, below_root=options.below_root)
     for finding in shown:
         for known in (finding.location.filename, *(step.filename for step in finding.flow)):
             if known is not None:
                 paths[name(known)] = (os.path.join(run.root, known), run.overlay.get(known))
-    return Share([renamed(f, name) for f in shown], suppressed, baselined, stale, passed.warnings, written)
+    return share._replace(findings=[renamed(finding, name) for finding in shown])
 
 
 def _switched_on(run: Run, findings: Sequence[Finding], options: LintOptions) -> list[Finding]:
