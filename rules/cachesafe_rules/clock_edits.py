@@ -6,12 +6,13 @@ Both change what the model reads, so both are unsafe fixes.
 from __future__ import annotations
 
 import re
+from functools import partial
 from typing import TYPE_CHECKING
 
 from cachesafe_rules.api import Edit, Fix, Report
 from cachesafe_rules.concrete import Piece, read
 from cachesafe_rules.edits import places, statement_at
-from cachesafe_rules.message_edits import move_to_user
+from cachesafe_rules.message_edits import is_clock, move_to_user
 from cachesafe_rules.model import Span
 from cachesafe_rules.scope import Scope
 
@@ -23,8 +24,9 @@ __all__ = ["clock_fix", "day_format", "day_resolution", "move_to_user"]
 # strftime directives finer than a day, zone and padding flags included.
 _TIME = r"%[-_0^#:]*[HIklMSsfpPXcTRrZzN]"
 # A run of them with what joins them, and what joins them to the date before or behind.
-_TIMES = rf"(?:T?{_TIME}|[\s:.,/hZ(-]+(?={_TIME}))+"
-_BEFORE = re.compile(rf"[\s,;:|·@(-]*(?:\b(?:at|um)\b\s*)?(?:T(?=%))?{_TIMES}\)?\s*(?:Z|UTC|GMT)?\)?$")
+_TIMES = rf"(?:T?{_TIME}|[\s:.,/hZ(_-]+(?={_TIME}))+"
+_BEFORE = re.compile(rf"[\s,;:|·@(_-]*(?:\b(?:at|um)\b\s*)?(?:T(?=%))?{_TIMES}\)?\s*(?:Z|UTC|GMT)?\)?$")
+_ANY_DATE = re.compile(r"%[-_0^#]*[YyGmbBhdejxDFcsuaAVUW]")
 _DAY = re.compile(r"%[-_0^#]*[djxDFeu]|%[-_0^#]*[yYG].*%[-_0^#]*[mbBhVUW]", re.DOTALL)
 # Longer ones are not formats of dates.
 _LONG = 200
@@ -38,11 +40,11 @@ def clock_fix(report: Report, source: str) -> Fix | None:
 
 
 def day_format(text: str) -> str | None:
-    """A strftime format without its time of day; None where it has none, or holds what is not understood.
+    """A strftime format without its time of day; None where it has none, or nothing else.
 
     A format in which the time does not stand behind the date becomes `%Y-%m-%d`.
     """
-    if not re.search(_TIME, text):
+    if not re.search(_TIME, text) or not _ANY_DATE.search(text):
         return None
     if len(text) > _LONG:
         return _ISO_DAY
@@ -81,8 +83,11 @@ def _cut(piece: Piece, node: cst.CSTNode, filename: str) -> list[Edit]:
         return []
     method, receiver = node.func.attr.value, node.func.value
     if method == "strftime" and node.args:
-        text = node.args[0].value
-        return _cut_literal(piece, text, filename) if isinstance(text, cst.SimpleString) else []
+        text, given = node.args[0].value, [arg.value for arg in node.args[1:]] or [receiver]
+        # Of a time that is not now nothing is cut.
+        plain = len(node.args) == 1 and piece.module.code_for_node(receiver) == "time"
+        known = plain or any(map(partial(_reads_clock, piece), given))
+        return _cut_literal(piece, text, filename) if isinstance(text, cst.SimpleString) and known else []
     if method == "isoformat" and _is_now(piece, receiver):
         row, column = piece.outer(receiver)[2:]
         end_row, end_column = piece.place(node)[2:]
@@ -108,7 +113,7 @@ def _cut_field(piece: Piece, field: cst.FormattedStringExpression, filename: str
         spec = field.format_spec
         if len(spec) != 1 or not isinstance(spec[0], cst.FormattedStringText):
             return []
-        kept = day_format(spec[0].value)
+        kept = day_format(spec[0].value) if _reads_clock(piece, field.expression) else None
         return [] if kept is None else [Edit(Span(filename, *piece.place(spec[0])), kept)]
     if field.conversion is None and field.equal is None and _is_now(piece, field.expression):
         return [_dated(piece, field.expression, filename)]
@@ -118,6 +123,10 @@ def _cut_field(piece: Piece, field: cst.FormattedStringExpression, filename: str
 def _dated(piece: Piece, node: cst.BaseExpression, filename: str) -> Edit:
     row, column = piece.outer(node)[2:]
     return Edit(Span(filename, row, column, row, column), ".date()")
+
+
+def _reads_clock(piece: Piece, node: cst.BaseExpression) -> bool:
+    return is_clock(piece, Scope.of(piece, node), node)
 
 
 def _is_now(piece: Piece, node: cst.BaseExpression) -> bool:

@@ -1,7 +1,7 @@
 """The fix that people want for a clock in a system text: its sentence moves to the newest user message.
 
-Done only where both messages stand in one list display, the user's last, and the system text is an f-string there or
-bound to one name in the same function.
+Done only where both stand in one display: a list of messages that ends with the user's, or a call or dict with the
+system text beside such a list. The system text is an f-string there, or bound to one name in the same function.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from cachesafe_rules.api import Edit, Fix, Report
 from cachesafe_rules.concrete import Concrete, Piece, read
 from cachesafe_rules.edits import places
 from cachesafe_rules.model import Span
+from cachesafe_rules.request_forms import Request, request_in
 from cachesafe_rules.scope import Scope
 
 if TYPE_CHECKING:
@@ -23,9 +24,10 @@ __all__ = ["is_clock", "move_to_user"]
 
 _CLOCK = re.compile(
     r"\b(?:(?:date)?time\.(?:now|utcnow|today|time|time_ns|strftime|ctime|localtime|gmtime|asctime)|date\.today"
-    r"|(?:now|utcnow|today|ctime|strftime)|get_(?:current_|local_|utc_)?(?:today|now|date|time|datetime)\w*)\s*\("
+    r"|(?:now|utcnow|today|ctime)|get_(?:current_|local_|utc_)?(?:today|now|date|time|datetime)\w*)\s*\("
 )
-_SYSTEM = frozenset({"system", "developer"})
+_CALLED_NOW = re.compile(r"(?:^|_)(?:now|today)$|^current_?(?:date|time|datetime)|^dt_?now")
+_MODULES = frozenset({"datetime", "time", "date", "str", "timezone"})
 # A longer sentence says more than the time: then only the time itself moves.
 _SENTENCE = 70
 _INSTEAD = "(given in the newest message)"
@@ -35,11 +37,6 @@ _HOLE = "\0"
 _END = re.compile(r"\n|\\n|[.!?](?=\s|\\n|$)")
 _TAIL = re.compile(r"(?:\s|\\n)+$")
 _BLANK = re.compile(r"^(?:\s|\\n)+|(?:\s|\\n)+$")
-
-
-class _Message(NamedTuple):
-    role: str
-    content: cst.BaseExpression
 
 
 class _Text(NamedTuple):
@@ -63,14 +60,14 @@ def move_to_user(report: Report, source: str) -> Fix | None:
         if piece is None:
             continue
         for where, node in piece.nodes:
-            if not isinstance(node, cst.List) or node in seen:
+            request = request_in(node) if node not in seen else None
+            if request is None:
                 continue
             scope = Scope.of(piece, node)
-            near = isinstance(scope.root, cst.FunctionDef) and piece.place(scope.root)[0] <= place.row
-            near = near and place.row <= piece.place(scope.root)[2]
-            if near or where[0] <= place.row <= where[2]:
+            function = piece.place(scope.root) if isinstance(scope.root, cst.FunctionDef) else where
+            if function[0] <= place.row <= function[2]:
                 seen.add(node)
-                edits = _moved(concrete, piece, scope, node, report.span.filename)
+                edits = _moved(concrete, piece, scope, request, report.span.filename)
                 if edits:
                     found.append(edits)
     if len(found) != 1:
@@ -79,29 +76,30 @@ def move_to_user(report: Report, source: str) -> Fix | None:
 
 
 def is_clock(piece: Piece, scope: Scope, node: cst.BaseExpression, depth: int = 3) -> bool:
-    """Whether an expression reads the clock, itself or through names that are bound once in its function."""
+    """Whether an expression reads the clock, itself or through names that are bound once in its function.
+
+    A parameter that is called `now` or `current_time` does as well.
+    """
     import libcst as cst
 
     if _CLOCK.search(piece.module.code_for_node(node)):
         return True
     if depth == 0:
         return False
-    names = [n for n in _descendants(node) if isinstance(n, cst.Name)]
-    values = [scope.bound(name) for name in names if name.value not in ("datetime", "time", "date", "str")]
-    return any(value is not None and is_clock(piece, scope, value, depth - 1) for value in values)
+    for name in _descendants(node):
+        if isinstance(name, cst.Name) and name.value not in _MODULES and not scope.is_label(name):
+            value = scope.bound(name)
+            if value is not None and is_clock(piece, scope, value, depth - 1):
+                return True
+            if value is None and _CALLED_NOW.search(name.value):
+                return True
+    return False
 
 
-def _moved(concrete: Concrete, piece: Piece, scope: Scope, node: cst.List, filename: str) -> tuple[Edit, ...] | None:
+def _moved(concrete: Concrete, piece: Piece, scope: Scope, request: Request, filename: str) -> tuple[Edit, ...] | None:
     import libcst as cst
 
-    messages = [_message(element) for element in node.elements]
-    newest = messages[-1] if messages else None
-    if newest is None or newest.role != "user" or len(messages) < 2:
-        return None
-    systems = [m.content for m in messages if m is not None and m.role in _SYSTEM]
-    if len(systems) != 1:
-        return None
-    content = systems[0]
+    content = request.system
     if isinstance(content, cst.Name):
         value = scope.bound(content)
         # Whoever else uses the text would lose the sentence.
@@ -122,27 +120,8 @@ def _moved(concrete: Concrete, piece: Piece, scope: Scope, node: cst.List, filen
             moved += sentences
     if not moved:
         return None
-    given = _given(concrete, piece, scope, newest.content, " ".join(moved), filename)
+    given = _given(concrete, piece, scope, request.newest, " ".join(moved), filename)
     return (*cut, *given) if given else None
-
-
-def _message(element: cst.BaseElement) -> _Message | None:
-    """Role and content of a message written as `{"role": ..., "content": ...}` or `dict(role=..., content=...)`."""
-    import libcst as cst
-
-    entries: dict[str, cst.BaseExpression] = {}
-    if isinstance(element, cst.StarredElement):
-        return None
-    if isinstance(element.value, cst.Dict):
-        for item in element.value.elements:
-            if isinstance(item, cst.DictElement) and isinstance(item.key, cst.SimpleString):
-                entries[str(item.key.evaluated_value)] = item.value
-    elif isinstance(element.value, cst.Call):
-        entries = {arg.keyword.value: arg.value for arg in element.value.args if arg.keyword is not None}
-    role, content = entries.get("role"), entries.get("content")
-    if not isinstance(role, cst.SimpleString) or content is None:
-        return None
-    return _Message(str(role.evaluated_value), content)
 
 
 def _strings(node: cst.BaseExpression) -> list[cst.BaseExpression]:

@@ -48,7 +48,7 @@ class Scope:
         if self._names is None:
             self._names = {}
             for _, node in self.piece.nodes:
-                if isinstance(node, cst.Name) and self._inside(node) and not self._is_label(node):
+                if isinstance(node, cst.Name) and self._inside(node) and not self.is_label(node):
                     self._names.setdefault(node.value, []).append(node)
         return self._names.get(name, [])
 
@@ -133,7 +133,8 @@ class Scope:
             return True
         return self.root in self.piece.ancestors(node)
 
-    def _is_label(self, node: cst.Name) -> bool:
+    def is_label(self, node: cst.Name) -> bool:
+        """Whether a name is only the part behind a dot, or a keyword's."""
         import libcst as cst
 
         upper = self.piece.parent(node)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import io
 import json
+import re
 import tokenize
 
 import pytest
@@ -243,7 +244,8 @@ def test_the_model_s_own_arguments_and_other_libraries_stay(code: str) -> None:
         ("%B %d, %Y at %I:%M %p (%Z)", "%B %d, %Y"),
         ("%d.%m.%Y, %-H:%M", "%d.%m.%Y"),
         ("%Y%m%d%H%M", "%Y%m%d"),
-        ("%H:%M", "%Y-%m-%d"),
+        ("%H:%M", None),
+        ("%Y%m%d_%H%M%S", "%Y%m%d"),
         ("%H:%M on %Y-%m-%d", "%Y-%m-%d"),
         ("%c", "%Y-%m-%d"),
         ("%x %X", "%x"),
@@ -262,7 +264,7 @@ def test_a_format_is_cut_to_the_day(before: str, after: str | None) -> None:
 )
 def test_a_cut_format_has_no_time_left_and_is_not_cut_again(text: str) -> None:
     cut = day_format(text)
-    assert cut is None or (cut and day_format(cut) is None)
+    assert cut is None or (cut and not re.search(r"%[HIMSpZfcX]", cut.replace("%%", "")) and day_format(cut) is None)
 
 
 def test_the_clock_of_a_report_is_cut_to_the_day() -> None:
@@ -285,8 +287,18 @@ def test_the_clock_of_a_report_is_cut_to_the_day() -> None:
     assert day_resolution(report(fixed(text, fix), "return", 3, 4), fixed(text, fix)) is None
 
 
-@pytest.mark.parametrize("code", ['return f"{time.time()}"', 'return f"{now!r}"', 'return f"{datetime.now()=}"'])
-def test_a_clock_without_a_day_in_it_is_not_cut(code: str) -> None:
+@pytest.mark.parametrize(
+    "code",
+    [
+        'return start.strftime("%Y %H")',
+        'return f"{start:%Y %H}"',
+        'return time.strftime("%Y %H", start)',
+        'return f"{time.time()}"',
+        'return f"{now!r}"',
+        'return f"{datetime.now()=}"',
+    ],
+)
+def test_what_is_no_clock_or_has_no_day_is_not_cut(code: str) -> None:
     text = f"def f(now):\n    {code}\n"
     assert day_resolution(report(text, code), text) is None
 
@@ -371,6 +383,23 @@ def test_a_text_bound_to_a_name_and_a_clock_bound_to_another() -> None:
     assert moved(body, "now = datetime.now()") == body.replace("Time: {now.isoformat()}\n", "").replace(
         "content=text", 'content=f"Time: {now.isoformat()}\\n\\n{text}"'
     )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '    return [SystemMessage(content=f"A. It is {datetime.now()}."), *history, HumanMessage(text)]\n',
+        '    return [("system", f"A. It is {datetime.now()}."), ("human", text)]\n',
+        '    return create(system=f"A. It is {datetime.now()}.", messages=[{"role": "user", "content": text}])\n',
+        '    return {"messages": [{"role": "user", "content": text}], "system": f"A. It is {datetime.now()}."}\n',
+        '    return create(instructions=f"A. It is {datetime.now()}.", input=history[-1])\n',
+    ],
+)
+def test_other_ways_to_write_a_request(body: str) -> None:
+    new = moved(body)
+    assert 'f"It is {datetime.now()}.\\n\\n{' in new
+    assert new.count("now()") == 1
+    assert '"A."' in new
 
 
 SYSTEM = '{"role": "system", "content": f"A. It is {datetime.now()}."}'
