@@ -111,7 +111,7 @@ class Analysis:
             tuple(engine.hits.get(name, ())),
             tuple(engine.votes.get(name, ())),
             used,
-            tuple(sorted((q for u in used for q in engine.lookups.get(u, ())), key=str)),
+            tuple(q for u in used for q in engine.lookups.get(u, ())),
             module.parsed,
             engine.taints,
         )

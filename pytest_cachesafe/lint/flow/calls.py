@@ -402,6 +402,12 @@ def substitute(value: Value, key: str, given: dict[str, Value], step: Step | Non
     shape = value.shape
     if isinstance(shape, ParamShape) and shape.name in given and len(value.atoms) <= 1:
         return given[shape.name]
+    every = value.all_atoms()
+    if not every and not isinstance(shape, (Obj, ParamShape)):
+        return value
+    if shape is not None and not isinstance(shape, (Obj, ParamShape)) and all(a.source is not None or a.mark is not None for a in every.values()):
+        # Nothing to fill in: only the way grows, and only for what is in the value itself.
+        return Value(_substitute_atoms(value.atoms, key, given, step), shape, value.latent) if value.atoms else value
     atoms = _substitute_atoms(value.atoms, key, given, step)
     latent = _substitute_atoms(value.latent, key, given, step)
     if depth and shape is not None:

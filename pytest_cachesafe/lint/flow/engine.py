@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cachesafe_rules.model import Source, Span, Step, Taint
 from pytest_cachesafe.lint.flow.frame import Frame, Summary
 from pytest_cachesafe.lint.flow.module import ClassInfo, FunctionInfo, Module, dotted_name
-from pytest_cachesafe.lint.flow.values import Atom, Cls, Ext, Func, ModShape, Obj, ParamShape, Value, join
+from pytest_cachesafe.lint.flow.values import Atom, Cls, Ext, Func, Lazy, ModShape, Obj, ParamShape, Value, join
 from pytest_cachesafe.lint.parse import column
 from pytest_cachesafe.lint.project import ProjectIndex
 
@@ -104,10 +104,28 @@ class Engine:
         module.classes.append(info)
         return info
 
+    def forced(self, module: Module, env: dict[str, Value], name: str) -> Value | None:
+        """A name of an environment; an import behind it is looked at now."""
+        value = env.get(name)
+        if value is not None and isinstance(value.shape, Lazy):
+            value = env[name] = self._import(module, value.shape)
+        return value
+
+    def _import(self, importer: Module, lazy: Lazy) -> Value:
+        frame = Frame(importer)
+        module = self.imported(frame, lazy.dotted, lazy.level) if lazy.dotted or lazy.level else None
+        if lazy.attribute is None:
+            return Value(shape=ModShape(module)) if module is not None else Value(shape=Ext(lazy.dotted))
+        value = self.attribute_of(frame, module, lazy.attribute) if module is not None else None
+        inner = f"{lazy.dotted}.{lazy.attribute}" if lazy.dotted else lazy.attribute
+        if value is None and (module is None or module.name.endswith("__init__.py")):
+            child = self.imported(frame, inner, lazy.level)
+            value = Value(shape=ModShape(child)) if child is not None else None
+        return value if value is not None else Value(shape=Ext(inner))
+
     def attribute_of(self, frame: Frame, module: Module, name: str) -> Value | None:
         """A name of a module, following re-exports and submodules."""
-        env = self.run_module(module)
-        found = env.get(name)
+        found = self.forced(module, self.run_module(module), name)
         if found is not None:
             return found
         if module.name.endswith("__init__.py"):
@@ -134,7 +152,7 @@ class Engine:
 
     def _dotted(self, module: Module, env: dict[str, Value], name: str) -> Value | None:
         first, *rest = name.split(".")
-        value = env.get(first)
+        value = self.forced(module, env, first)
         frame = Frame(module)
         for part in rest:
             if value is None:
@@ -182,7 +200,8 @@ class Engine:
         for base in self.bases(cls):
             self.run_class(base)
         run_class_body(self, cls)
-        writers = [m for c in reversed(self.mro(cls)) for m in c.methods.values() if _writes_self(m) and self.method(cls, m.name) is m]
+        # What bases write is found in their own tables.
+        writers = [m for m in cls.methods.values() if _writes_self(m)]
         for _ in range(2):
             before = {k: (len(v.atoms), v.shape is None) for k, v in cls.attributes.items()}
             for method in writers:
@@ -192,7 +211,8 @@ class Engine:
                     self.depth -= 1
                     for name, value in frame.writes.items():
                         cls.attributes[name] = join(cls.attributes[name], value) if name in cls.attributes else value
-            if before == {k: (len(v.atoms), v.shape is None) for k, v in cls.attributes.items()}:
+            after = {k: (len(v.atoms), v.shape is None) for k, v in cls.attributes.items()}
+            if before == after or not any(v.atoms or isinstance(v.shape, Obj) for v in cls.attributes.values()):
                 break
         cls.state = 2
 

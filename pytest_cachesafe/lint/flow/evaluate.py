@@ -24,6 +24,7 @@ from pytest_cachesafe.lint.flow.values import (
     Ext,
     Func,
     Lambda,
+    Lazy,
     ListShape,
     ModShape,
     Obj,
@@ -63,9 +64,14 @@ def _constant(engine: Engine, frame: Frame, node: ast.Constant) -> Value:
 
 def _name(engine: Engine, frame: Frame, node: ast.Name) -> Value:
     value = frame.lookup(node.id)
-    if value is None:
-        if frame.module.env is not None and node.id in frame.module.env:
-            value = frame.module.env[node.id]
+    if value is None or isinstance(value.shape, Lazy):
+        env = frame.env if value is not None and frame.env.get(node.id) is value else frame.module.env
+        if value is None:
+            value = engine.forced(frame.module, env, node.id) if env is not None else None
+        elif isinstance(value.shape, Lazy):
+            value = engine.forced(frame.module, {node.id: value} if env is None or env.get(node.id) is not value else env, node.id)
+        if value is not None:
+            pass
         elif node.id in _BUILTINS:
             return Value(shape=Ext(node.id))
         else:

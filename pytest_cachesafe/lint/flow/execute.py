@@ -20,6 +20,7 @@ from pytest_cachesafe.lint.flow.values import (
     DictShape,
     Ext,
     Func,
+    Lazy,
     ListShape,
     ModShape,
     Obj,
@@ -109,7 +110,7 @@ def _annotated(engine: Engine, function: FunctionInfo, annotation: ast.expr | No
             name = node.id
         elif isinstance(node, ast.Subscript) and dotted_name(node.value).endswith("Optional") and isinstance(node.slice, ast.Name):
             name = node.slice.id
-        found = env.get(name) if name else None
+        found = engine.forced(function.module, env, name) if name else None
         if found is not None and isinstance(found.shape, Cls):
             return found.shape.cls
     return None
@@ -458,34 +459,25 @@ def _class(engine: Engine, frame: Frame, stmt: ast.ClassDef) -> None:
 
 def _import(engine: Engine, frame: Frame, stmt: ast.Import) -> None:
     for alias in stmt.names:
-        module = engine.imported(frame, alias.name)
         if alias.asname is not None or "." not in alias.name:
-            name = alias.asname or alias.name
-            frame.env[name] = Value(shape=ModShape(module)) if module is not None else Value(shape=Ext(alias.name))
+            frame.env[alias.asname or alias.name] = Value(shape=Lazy(alias.name, 0, None))
         else:
             first = alias.name.split(".", 1)[0]
-            frame.env.setdefault(first, Value(shape=Ext(first)))
-            if module is not None:
-                frame.env[alias.name] = Value(shape=ModShape(module))
+            frame.env.setdefault(first, Value(shape=Lazy(first, 0, None)))
+            frame.env[alias.name] = Value(shape=Lazy(alias.name, 0, None))
 
 
 def _import_from(engine: Engine, frame: Frame, stmt: ast.ImportFrom) -> None:
     dotted = stmt.module or ""
-    module = engine.imported(frame, dotted, stmt.level) if dotted or stmt.level else None
     for alias in stmt.names:
-        name = alias.asname or alias.name
-        if alias.name == "*":
-            if module is not None:
-                for key, value in engine.run_module(module).items():
-                    if not key.startswith("_") and "." not in key:
-                        frame.env.setdefault(key, value)
+        if alias.name != "*":
+            frame.env[alias.asname or alias.name] = Value(shape=Lazy(dotted, stmt.level, alias.name))
             continue
-        value = engine.attribute_of(frame, module, alias.name) if module is not None else None
-        if value is None and (module is None or module.name.endswith("__init__.py")):
-            inner = f"{dotted}.{alias.name}" if dotted else alias.name
-            child = engine.imported(frame, inner, stmt.level)
-            value = Value(shape=ModShape(child)) if child is not None else None
-        frame.env[name] = value if value is not None else Value(shape=Ext(f"{dotted}.{alias.name}" if dotted else alias.name))
+        module = engine.imported(frame, dotted, stmt.level)
+        if module is not None:
+            for key in list(engine.run_module(module)):
+                if not key.startswith("_") and "." not in key and key not in frame.env:
+                    frame.env[key] = Value(shape=Lazy(dotted, stmt.level, key))
 
 
 def _global(engine: Engine, frame: Frame, stmt: Any) -> None:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 __all__ = ["EMPTY", "NOTHING", "Atom", "Bound", "Cls", "Const", "DictShape", "Ext", "Func", "ListShape", "Mark", "Obj", "Value", "join", "join_all"]
 
 _LONGEST_WAY = 12
+# Loops and recursion make lists that no program has.
+_LONGEST_LIST = 40
 
 
 class Mark:
@@ -88,6 +90,8 @@ class ListShape(Shape):
     __slots__ = ("exact", "items")
 
     def __init__(self, items: tuple[Value, ...], exact: bool = True) -> None:
+        if len(items) > _LONGEST_LIST:
+            items, exact = (*items[: _LONGEST_LIST - 1], join_all(list(items[_LONGEST_LIST - 1 :]))), False
         self.items = items
         self.exact = exact
 
@@ -169,6 +173,17 @@ class ParamShape(Shape):
         self.default = default
 
 
+class Lazy(Shape):
+    """An imported name that nobody has asked for yet: its module is not read before."""
+
+    __slots__ = ("attribute", "dotted", "level")
+
+    def __init__(self, dotted: str, level: int, attribute: str | None) -> None:
+        self.dotted = dotted
+        self.level = level
+        self.attribute = attribute
+
+
 class TemplateShape(Shape):
     """A chat prompt template: the placeholders of its system part and of the others."""
 
@@ -182,27 +197,30 @@ class TemplateShape(Shape):
 class Value:
     """`atoms` are in the value now; `latent` ones only once it is turned into a sequence or text (order of a set)."""
 
-    __slots__ = ("atoms", "latent", "shape")
+    __slots__ = ("_every", "atoms", "latent", "shape")
 
     def __init__(self, atoms: Atoms = EMPTY, shape: Shape | None = None, latent: Atoms = EMPTY) -> None:
         self.atoms = atoms
         self.shape = shape
         self.latent = latent
+        self._every: Atoms | None = None
 
-    def all_atoms(self, depth: int = 4) -> Atoms:
+    def all_atoms(self) -> Atoms:
         """Everything the value holds as text, parts included."""
-        atoms = merge(self.atoms, self.latent)
-        shape = self.shape
-        if depth and shape is not None:
+        found = self._every
+        if found is None:
+            found = merge(self.atoms, self.latent) if self.latent else self.atoms
+            shape = self.shape
             if isinstance(shape, DictShape):
                 for part in shape.fields.values():
-                    atoms = merge(atoms, part.all_atoms(depth - 1))
+                    found = merge(found, part.all_atoms())
             elif isinstance(shape, ListShape):
                 for part in shape.items:
-                    atoms = merge(atoms, part.all_atoms(depth - 1))
+                    found = merge(found, part.all_atoms())
             elif isinstance(shape, Lambda):
-                atoms = merge(atoms, shape.result.all_atoms(depth - 1))
-        return atoms
+                found = merge(found, shape.result.all_atoms())
+            self._every = found
+        return found
 
     def text(self) -> Value:
         """The value as text: what it holds, without its shape."""
