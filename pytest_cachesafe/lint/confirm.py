@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from cachesafe_rules.concrete import Comment, Concrete, Piece, Range, range_of
+from cachesafe_rules.concrete import Comment, Concrete, Piece, Range, range_of, read
 from cachesafe_rules.model import Span
 
 if TYPE_CHECKING:
@@ -28,7 +28,8 @@ class Located:
 
     def __init__(self, text: str, filename: str, tree: ast.Module | None = None) -> None:
         self.filename = filename
-        self.concrete = Concrete(text, tree)
+        # Shared with the rules' fixes, which are asked for next.
+        self.concrete = read(text) if tree is None else Concrete(text, tree)
 
     @property
     def rows(self) -> list[str]:

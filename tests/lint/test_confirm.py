@@ -231,3 +231,25 @@ def test_both_parsers_agree_whatever_the_layout(pieces: list[str], newline: str,
         assert Located(text.replace("\n", "\r"), "a.py").rows == text.split("\n")
     else:
         assert disagreements(text.replace("\n", newline)) == []
+
+
+TEXTS = st.one_of(
+    st.text(), st.text(st.sampled_from("ab()[]{}:=#'\"\\ \n\r\t\f,.fé@")), st.lists(PIECES).map("\n".join)
+)
+PLACES = st.tuples(*(st.integers(0, 12) for _ in range(4)))
+
+
+@settings(deadline=None, max_examples=150)
+@given(TEXTS, PLACES)
+def test_no_text_and_no_place_makes_it_fail(text: str, where: tuple[int, int, int, int]) -> None:
+    located = whole(text)
+    span = Span("a.py", *where)
+    found = located.confirm(span)
+    if found is not None and found != span:
+        # A place that was found is one, and it is found again.
+        assert located.confirm(found) == found
+    _, head = located.comment_rows(span)
+    assert all(0 <= row <= len(located.rows) for row in head)
+    for row in range(14):
+        comment = located.comment(row)
+        assert comment is None or located.rows[row - 1][comment.column - 1 :].startswith(comment.text)
