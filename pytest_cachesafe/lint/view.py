@@ -73,7 +73,7 @@ class _Walk:
                     # Whatever follows runs only where no branch that leaves was taken.
                     for branch in _branches(node):
                         if branch.body and isinstance(branch.body[-1], _LEAVES):
-                            scope = scope.under(Condition("if", self.maker.expr(branch.test), negated=True))
+                            scope = scope.under(Condition("left", self.maker.expr(branch.test), negated=True))
             else:
                 self.expressions(node, scope)
 

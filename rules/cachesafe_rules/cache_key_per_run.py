@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.expressions import last_part, walk
+from cachesafe_rules.changing import volatile_in
+from cachesafe_rules.expressions import last_part, walk, words_of_name
 from cachesafe_rules.model import Expr, Span
 from cachesafe_rules.shape import Shape, shape_of
-from cachesafe_rules.turns import volatile_in, words_of_name
 
 __all__ = ["CacheKeyPerRun"]
 
@@ -18,8 +18,8 @@ _FRESH = frozenset(
      "random", "randint", "getrandbits", "monotonic", "perf_counter", "ulid", "nanoid", "ksuid"}
 )  # fmt: skip
 _PER_RUN = (
-    {"request", "id"}, {"run", "id"}, {"trace", "id"}, {"message", "id"}, {"turn", "id"}, {"call", "id"},
-    {"span", "id"}, {"timestamp"}, {"invocation", "id"}, {"response", "id"}, {"attempt"},
+    {"request", "id"}, {"run"}, {"trace", "id"}, {"message", "id"}, {"turn", "id"}, {"call", "id"},
+    {"span", "id"}, {"timestamp"}, {"ts"}, {"now"}, {"nonce"}, {"invocation", "id"}, {"response", "id"}, {"attempt"},
 )  # fmt: skip
 _HELP = "use one key for all requests that share a prefix: the name and version of the prompt, or the chat's id"
 

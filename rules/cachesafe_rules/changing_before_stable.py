@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.expressions import is_constant_name, is_history, parts_of, spelt, static_length
+from cachesafe_rules.assembled import assembled_lists
+from cachesafe_rules.changing import changing_piece, changing_value, pieces_of, volatile_in
+from cachesafe_rules.expressions import is_constant_name, is_history, spelt, static_length
 from cachesafe_rules.model import Expr, MessageList, Span
-from cachesafe_rules.shape import Shape, shape_of
-from cachesafe_rules.turns import changing_value, is_setup, is_side_call
+from cachesafe_rules.needles import CHAT
+from cachesafe_rules.shape import Request, Shape, shape_of
+from cachesafe_rules.turns import is_setup, is_side_call
 
 __all__ = ["ChangingBeforeStable"]
 
@@ -39,7 +42,7 @@ class ChangingBeforeStable(Rule):
     code = "CSF301"
     name = "changing-before-stable"
     severity = "warning"
-    needles = (b"system", b"instructions", b"history")
+    needles = CHAT
     INVALID = (
         Example(
             "def build(retrieved_docs, text):\n"
@@ -110,12 +113,15 @@ class ChangingBeforeStable(Rule):
 
 
 def _in_lists(shape: Shape) -> Iterator[tuple[Span, str, str]]:
-    for found in shape.view.lists:
+    for found in [*shape.view.lists, *assembled_lists(shape)]:
         if is_setup(found.function) or is_side_call(found.function):
             continue
         for number, item in enumerate(found.items):
             behind = _stable_behind(shape, found, number)
             if item.role == "system" and item.content is not None:
+                # A clock in a system message is what CSF101 reports.
+                if volatile_in(shape, found.function, item.content):
+                    continue
                 if inner := _before_text(shape, found.function, item.content):
                     yield item.expr.span, inner, "fixed text"
                     continue
@@ -146,6 +152,7 @@ def _in_fields(shape: Shape) -> Iterator[tuple[Span, str, str]]:
     for request in shape.requests:
         if is_setup(request.function) or is_side_call(request.function):
             continue
+        chat = _has_history(shape, request)
         for field in _SYSTEM:
             if field not in request.fields:
                 continue
@@ -154,6 +161,19 @@ def _in_fields(shape: Shape) -> Iterator[tuple[Span, str, str]]:
                 yield from _in_blocks(shape, request.function, text)
             elif what := _before_text(shape, request.function, text):
                 yield text.span, what, "fixed text"
+            elif chat and (what := changing_value(shape, request.function, request.fields[field])):
+                yield text.span, what, f"the history ({chat})"
+
+
+def _has_history(shape: Shape, request: Request) -> str | None:
+    """The earlier messages that a request sends, as spelt."""
+    messages = request.messages
+    if messages is None:
+        return None
+    for part in shape.flow(messages, request.function, request.span)[:20]:
+        if is_history(part.expr) and (part.expr.kind == "attribute" or shape.is_parameter(part.function, part.expr)):
+            return spelt(part.expr)
+    return None
 
 
 def _in_blocks(shape: Shape, function: str, blocks: Expr) -> Iterator[tuple[Span, str, str]]:
@@ -167,17 +187,10 @@ def _in_blocks(shape: Shape, function: str, blocks: Expr) -> Iterator[tuple[Span
 
 def _before_text(shape: Shape, function: str, content: Expr) -> str | None:
     """The changing piece of a text that enough fixed text follows."""
-    pieces = _pieces(shape, function, content)
+    pieces = pieces_of(shape, function, content)
     for number, piece in enumerate(pieces):
-        if piece.kind != "constant" and (what := changing_value(shape, function, piece)):
+        if piece.kind == "constant":
+            continue
+        if what := changing_piece(shape, function, pieces, number) or changing_value(shape, function, piece):
             return what if static_length(pieces[number + 1 :]) >= _ENOUGH else None
     return None
-
-
-def _pieces(shape: Shape, function: str, content: Expr) -> list[Expr]:
-    out: list[Expr] = []
-    for piece in parts_of(shape.resolve(function, content)):
-        value = shape.resolve(function, piece)
-        inner = parts_of(value) if value is not piece else [piece]
-        out += inner if len(inner) > 1 else [piece]
-    return out

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.expressions import is_history, last_part, walk
+from cachesafe_rules.changing import changing_value, volatile_in
+from cachesafe_rules.expressions import is_history, last_part, parts_of, walk
 from cachesafe_rules.model import Binding, Call, Condition, Expr, Span
+from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Shape, shape_of
-from cachesafe_rules.turns import changing_value, is_setup, is_side_call, overflow_guarded, volatile_in
+from cachesafe_rules.turns import is_setup, is_side_call, overflow_guarded
 
 __all__ = ["EditedHistory"]
 
@@ -42,7 +44,7 @@ class EditedHistory(Rule):
     code = "CSF307"
     name = "edited-history"
     severity = "warning"
-    needles = (b"history", b"messages", b"msgs", b"conversation", b"turns")
+    needles = CHAT
     INVALID = (
         Example(
             "from datetime import datetime\n\n"
@@ -125,7 +127,13 @@ class EditedHistory(Rule):
     def check(self, context: Context) -> Iterator[Report]:
         shape = shape_of(context.view)
         seen: set[Span] = set()
-        for span, what in [*_rebuilt(shape), *_assigned(shape), *_appended(shape), *_first(shape)]:
+        for span, what in [
+            *_rebuilt(shape),
+            *_assigned(shape),
+            *_all_but_last(shape),
+            *_appended(shape),
+            *_first(shape),
+        ]:
             if span not in seen:
                 seen.add(span)
                 yield Report(f"{what}: what was cached of them no longer matches", span, help=_HELP)
@@ -145,8 +153,20 @@ def _rebuilt(shape: Shape) -> Iterator[tuple[Span, str]]:
             yield expr.span, "the assistant's answers are left out of the history"
             continue
         index = _index_of(generator.iterable, generator.target)
-        if why := _altered(shape, part.function, expr.items[-1], index):
+        own = {name.name for name in walk(generator.target) if name.kind == "name" and name.name}
+        if why := _altered(shape, part.function, expr.items[-1], index) or _joined(
+            shape, part.function, expr.items[-1], own
+        ):
             yield expr.span, why
+
+
+def _joined(shape: Shape, function: str, element: Expr, own: set[str]) -> str | None:
+    """What of the turn is joined to the content of the messages that an element builds."""
+    for part in walk(element):
+        fields = part.call.keywords if part.call is not None else part.entries
+        if "content" in fields and (why := _written_into(shape, function, fields["content"], own)):
+            return why
+    return None
 
 
 def _over(iterable: Expr) -> Expr:
@@ -207,6 +227,22 @@ def _altered(shape: Shape, function: str, element: Expr, index: str | None) -> s
                 return "images of earlier messages are encoded again"
             if name in _SPACE and part.call.receiver is not None and _is_content(part.call.receiver):
                 return "white space of earlier messages is changed"
+            if name == "replace" and part.call.receiver is not None and _is_content(part.call.receiver):
+                return "text is replaced in earlier messages"
+            if name == "sub" and any(_is_content(arg) for arg in part.call.args):
+                return "text is replaced in earlier messages"
+    return None
+
+
+def _written_into(shape: Shape, function: str, content: Expr, own: set[str]) -> str | None:
+    """A parameter that is joined to the content of each earlier message."""
+    pieces = parts_of(content)
+    if len(pieces) < 2 or not any(_is_content(piece) or piece.name in own for piece in pieces):
+        return None
+    for piece in pieces:
+        root = (piece.name or "").partition(".")[0]
+        if piece.kind == "name" and root not in own and shape.is_parameter(function, piece):
+            return f"{piece.name} is written into earlier messages"
     return None
 
 
@@ -260,9 +296,58 @@ def _assigned(shape: Shape) -> Iterator[tuple[Span, str]]:
                     yield binding.span, why
 
 
+def _copied(shape: Shape, binding: Binding) -> bool:
+    """Whether the loop runs over messages that were copied before."""
+    loop = next(_loops(binding.conditions), None)
+    over = _over(loop.test) if loop is not None and loop.test is not None else None
+    if over is None:
+        return False
+    value = shape.resolve(binding.function, over)
+    name = last_part(value.call.name) if value.call is not None else ""
+    return value.kind == "comprehension" or "copy" in name or name in ("convert", "model_dump", "to_dict")
+
+
+def _all_but_last(shape: Shape) -> Iterator[tuple[Span, str]]:
+    """`for m in messages[:-k]: m["content"] = …`: a message is changed as soon as k others follow it."""
+    for binding in shape.view.bindings:
+        target = binding.target
+        if target is None or binding.value is None or not _is_content(target) or not target.items:
+            continue
+        if overflow_guarded(shape, binding.function, binding.conditions) or is_setup(binding.function):
+            continue
+        root = target.items[0]
+        for loop in _loops(binding.conditions):
+            if loop.test is None or loop.target is None or not _all_but(loop.test):
+                continue
+            of_history = is_history(_over(loop.test)) and root.name == loop.target.name
+            by_index = root.kind == "subscript" and is_history(root.items[0]) and root.items[1].name == loop.target.name
+            if (of_history or by_index) and _unguarded_callers(shape, binding.function):
+                yield binding.span, "earlier messages change with their distance from the end"
+
+
+def _all_but(expr: Expr) -> bool:
+    """`x[:-k]`."""
+    if expr.kind != "subscript" or expr.items[1].kind != "slice":
+        return False
+    lower, upper, _ = expr.items[1].items
+    negative = upper.kind == "operation" and upper.name == "-" and len(upper.items) == 1
+    return lower.value in (None, 0, 1) and (negative or (isinstance(upper.value, int) and upper.value < 0))
+
+
+def _unguarded_callers(shape: Shape, function: str) -> bool:
+    """Whether a helper runs on each request, as far as its own file shows."""
+    callers = shape.callers(function)
+    return not callers or any(not overflow_guarded(shape, call.function, call.conditions) for call in callers)
+
+
 def _why(shape: Shape, binding: Binding, value: Expr, index: str | None) -> str | None:
     if why := _altered(shape, binding.function, value, index):
         return why
+    own = [piece for piece in parts_of(value) if _is_content(piece)]
+    added = binding.operator == "+=" or (len(own) == 1 and len(parts_of(value)) > 1 and not _copied(shape, binding))
+    if added:
+        # In place: the next turn adds it once more.
+        return "text is added to earlier messages"
     tests = [item.test for item in binding.conditions if item.kind == "if" and item.test is not None]
     if index and any(_mentions(test, index) for test in tests):
         return "earlier messages change with their distance from the end"
@@ -272,14 +357,13 @@ def _why(shape: Shape, binding: Binding, value: Expr, index: str | None) -> str 
 def _appended(shape: Shape) -> Iterator[tuple[Span, str]]:
     """`messages.append({… m …})` in a loop over the history."""
     sends = _sends(shape)
+    named = {(shape.home(part.function, part.expr.name), part.expr.name) for part in shape.parts if part.expr.name}
     kept: dict[int, list[Call]] = {}
     for call in shape.view.calls:
-        if (
-            last_part(call.name) != "append"
-            or not call.args
-            or call.function not in sends
-            or not is_history(call.receiver)
-        ):
+        root = call.name.rpartition(".")[0]
+        if last_part(call.name) != "append" or not call.args or call.function not in sends:
+            continue
+        if (shape.home(call.function, root), root) not in named:
             continue
         for loop in _loops(call.conditions):
             if loop.test is None or loop.target is None or not is_history(_over(loop.test)):
@@ -289,8 +373,13 @@ def _appended(shape: Shape) -> Iterator[tuple[Span, str]]:
                 continue
             item = shape.resolve(call.function, call.args[0])
             if item.kind in ("dict", "call", "fstring", "conditional"):
-                if why := _altered(shape, call.function, item, _index_of(loop.test, loop.target)):
+                index = _index_of(loop.test, loop.target)
+                own = {part.name for part in walk(loop.target) if part.kind == "name" and part.name}
+                tests = [test.test for test in call.conditions if test.kind in ("if", "left") and test.test is not None]
+                if why := _altered(shape, call.function, item, index) or _joined(shape, call.function, item, own):
                     yield call.span, why
+                elif index and any(_mentions(test, index) and _counts_from_end(test) for test in tests):
+                    yield call.span, "earlier messages change with their distance from the end"
     for calls in kept.values():
         # Another append in the same loop takes care of the other roles.
         if (
@@ -301,10 +390,15 @@ def _appended(shape: Shape) -> Iterator[tuple[Span, str]]:
             yield calls[0].span, "the assistant's answers are left out of the history"
 
 
+def _counts_from_end(test: Expr) -> bool:
+    """`i < len(messages) - 5`."""
+    return any(part.call is not None and part.call.name == "len" for part in walk(test))
+
+
 def _skips_answers(conditions: tuple[Condition, ...]) -> bool:
     for condition in conditions:
         test = condition.test
-        if condition.kind != "if" or test is None or test.kind != "operation" or len(test.items) != 2:
+        if condition.kind not in ("if", "left") or test is None or test.kind != "operation" or len(test.items) != 2:
             continue
         if not _names_role(test.items[0]) or test.name not in ("==", "!="):
             continue

@@ -18,11 +18,12 @@ __all__ = [
     "static_length",
     "walk",
     "words",
+    "words_of_name",
 ]
 
 # What holds the earlier messages of a chat, by the last part of its name.
 _HISTORY = re.compile(
-    r"^_*(?:[a-z]+_)*(?:messages|msgs|history|histories|conversation|dialogue?|turns|transcript|chat_log|"
+    r"^_*(?:[a-z]+_)*(?:messages|msgs|history|histories|conversation|dialogue?|turns|transcript|chat_log|contents|"
     r"input_items|chat_turns|convo)$"
 )
 # Lists of that name that are something else than the chat.
@@ -60,6 +61,11 @@ def last_part(name: str | None) -> str:
 def name_words(name: str) -> set[str]:
     """The lower-case words of an identifier: `needSearch` and `need_search` give need, search."""
     return {word.lower() for word in _SNAKE.findall(name)}
+
+
+def words_of_name(expr: Expr) -> set[str]:
+    """The words of the last part of a name."""
+    return name_words(last_part(expr.name))
 
 
 def words(*exprs: Expr | None) -> set[str]:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.expressions import is_history, last_part, walk
+from cachesafe_rules.assembled import assembled_lists, role_and_content
+from cachesafe_rules.changing import changing_value
+from cachesafe_rules.expressions import is_history, last_part, walk, words_of_name
 from cachesafe_rules.model import Call, Expr, MessageList
+from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Shape, shape_of
-from cachesafe_rules.turns import changing_value, is_setup, overflow_guarded, words_of_name
+from cachesafe_rules.turns import is_setup, overflow_guarded
 
 __all__ = ["HistoryInsert"]
 
@@ -40,7 +43,7 @@ class HistoryInsert(Rule):
     code = "CSF302"
     name = "history-insert"
     severity = "warning"
-    needles = (b".insert(0", b".insert(1", b".appendleft(", b"history", b"messages")
+    needles = CHAT
     INVALID = (
         Example(
             "def build(history, note):\n"
@@ -102,14 +105,14 @@ class HistoryInsert(Rule):
         shape = shape_of(context.view)
         sent = {part.expr.name for part in shape.parts if part.expr.name}
         for call in context.view.calls:
-            if last_part(call.name) in ("insert", "appendleft") and is_history(call.receiver):
-                if call.name.rpartition(".")[0] in sent and _at_front(call) and self._is_new(shape, call):
+            if last_part(call.name) in ("insert", "appendleft") and call.name.rpartition(".")[0] in sent:
+                if _at_front(call) and self._is_new(shape, call):
                     yield Report(
                         f"{spelt_call(call)} puts a message in front of the earlier ones: nothing behind it is reused",
                         call.span,
                         help=_HELP,
                     )
-        for found in context.view.lists:
+        for found in [*context.view.lists, *assembled_lists(shape)]:
             if (item := _newest_first(shape, found)) is not None:
                 yield Report(
                     "the new message stands before the history, so every turn moves all earlier messages",
@@ -126,11 +129,11 @@ class HistoryInsert(Rule):
         }
         if any(part.name in looped for part in walk(call.args[-1]) if part.kind == "name"):
             return False
-        role, content = _message(item)
+        role, content = role_and_content(item)
         if content is None:
             return False
         if role == "system" and not _index(call):
-            return changing_value(shape, call.function, content) is not None
+            return changing_value(shape, call.function, content) is not None or _is_kept(shape, call)
         return any(
             part.kind in ("name", "attribute")
             and not part.name.isupper()
@@ -157,25 +160,6 @@ def _at_front(call: Call) -> bool:
     return len(call.args) == 2 and call.args[0].kind == "constant" and _index(call) in (0, 1)
 
 
-def _message(item: Expr) -> tuple[str, Expr | None]:
-    """Role and content of a message display or constructor."""
-    fields = item.call.keywords if item.call is not None else item.entries
-    role = fields.get("role")
-    word = str(role.value) if role is not None and role.kind == "constant" else ""
-    content = next((fields[key] for key in ("content", "text", "parts") if key in fields), None)
-    if item.call is not None:
-        name = last_part(item.call.name)
-        if not name.endswith(("Message", "MessageParam")) and not word:
-            return "", None
-        if content is None and item.call.args:
-            content = item.call.args[0]
-        if name.startswith("System"):
-            word = "system"
-    elif not item.entries:
-        return "", None
-    return word, content
-
-
 def _newest_first(shape: Shape, found: MessageList) -> Expr | None:
     """The item with the user's newest text that stands before the earlier messages, which nothing follows."""
     roles = [item.role for item in found.items]
@@ -185,7 +169,10 @@ def _newest_first(shape: Shape, found: MessageList) -> Expr | None:
     if "user" in roles[at:]:
         return None
     star = found.items[at].expr
-    if not is_history(star.items[0] if star.kind == "star" else star):
+    star = star.items[0] if star.kind == "star" else star
+    if star.call is not None and star.call.name == "reversed" and star.call.args and is_history(star.call.args[0]):
+        return star
+    if not is_history(star):
         return None
     for item in found.items[:at]:
         if item.role == "user" and item.content is not None and item.content.kind in ("name", "attribute", "fstring"):
@@ -193,3 +180,18 @@ def _newest_first(shape: Shape, found: MessageList) -> Expr | None:
             if any(not _NEWEST.isdisjoint(words_of_name(part)) for part in names):
                 return item.expr
     return None
+
+
+_STORE = frozenset({"set", "save", "put", "store", "persist", "update", "write", "set_messages", "save_messages"})
+
+
+def _is_kept(shape: Shape, call: Call) -> bool:
+    """Whether the list is stored with its new first message, so that the next turn puts another one in front."""
+    name = call.name.rpartition(".")[0]
+    if any(condition.kind in ("if", "while") for condition in call.conditions):
+        return False
+    for other in shape.view.calls:
+        if other.function == call.function and other.span > call.span and last_part(other.name) in _STORE:
+            if any(arg.name == name for arg in other.args):
+                return True
+    return False

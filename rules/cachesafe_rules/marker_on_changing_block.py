@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
+from cachesafe_rules.changing import changing_value, volatile_in
 from cachesafe_rules.markers import marked_blocks
 from cachesafe_rules.model import Expr, Span
+from cachesafe_rules.needles import MARKERS
 from cachesafe_rules.shape import Shape, shape_of
-from cachesafe_rules.turns import changing_value, volatile_in
 
 __all__ = ["MarkerOnChangingBlock"]
 
@@ -39,7 +40,7 @@ class MarkerOnChangingBlock(Rule):
     code = "CSF401"
     name = "marker-on-changing-block"
     severity = "error"
-    needles = (b"cache_control", b"cachePoint")
+    needles = MARKERS
     INVALID = (
         Example(
             "from datetime import datetime\n\n"
@@ -124,7 +125,7 @@ def _before_points(shape: Shape, function: str, value: Expr) -> Iterator[tuple[E
     """Blocks of a list that a Bedrock cache point follows."""
     value = shape.resolve(function, value)
     if value.kind == "list":
-        for block, point in zip(value.items, value.items[1:]):
+        for block, point in zip(value.items, value.items[1:], strict=False):
             if "cachePoint" in point.entries:
                 yield shape.resolve(function, block), function
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from cachesafe_rules.model import Expr, Span
 from cachesafe_rules.shape import Request, Shape
 
-__all__ = ["Marker", "marked_blocks", "markers_of"]
+__all__ = ["Marker", "marked_blocks", "markers_below", "markers_of"]
 
 # Rendering order at Anthropic and Bedrock: tools, system, messages; the automatic marker of the request stands last.
 _ORDER = ("tools", "toolConfig", "system", "messages")
@@ -28,14 +28,15 @@ def markers_of(shape: Shape, request: Request) -> list[Marker]:
     found: list[Marker] = []
     for field in _ORDER:
         if field in request.fields:
-            found += _below(shape, request.function, request.fields[field])
+            found += markers_below(shape, request.function, request.fields[field])
     automatic = request.fields.get("cache_control")
     if automatic is not None and not _is_none(automatic):
         found.append(Marker(automatic.span, _ttl(shape, request.function, automatic), automatic))
     return found
 
 
-def _below(shape: Shape, function: str, root: Expr) -> list[Marker]:
+def markers_below(shape: Shape, function: str, root: Expr) -> list[Marker]:
+    """The markers inside an expression, in the order of the source."""
     found: list[Marker] = []
     stack = [root]
     seen: set[int] = set()

@@ -128,7 +128,7 @@ class Generator:
 @dataclass(slots=True)
 class Condition:
     """A test under which a place stands. `kind`: if, while, for (test is the iterable, `target` the loop variable),
-    except, case. `negated` in an else branch, and behind an `if` that leaves the block."""
+    except, case, left (behind an `if` whose branch leaves the block). `negated` in an else branch and for left."""
 
     kind: str
     test: Expr | None

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.expressions import last_part, name_words
+from cachesafe_rules.changing import takes_turn
+from cachesafe_rules.expressions import is_constant_name, last_part, name_words
 from cachesafe_rules.model import Expr, Span
+from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Part, Shape, shape_of
-from cachesafe_rules.tools_per_turn import tested
-from cachesafe_rules.turns import is_setup, is_side_call, takes_turn
+from cachesafe_rules.tools_per_turn import by_kind, tested
+from cachesafe_rules.turns import is_setup, is_side_call
 
 __all__ = ["ModelPerCall"]
 
@@ -46,7 +48,7 @@ class ModelPerCall(Rule):
     code = "CSF306"
     name = "model-per-call"
     severity = "warning"
-    needles = (b"model", b"effort", b"thinking", b"reasoning")
+    needles = CHAT
     INVALID = (
         Example(
             "def ask(client, messages, user_text):\n"
@@ -132,7 +134,7 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
             what = "model" if field in _MODEL else "reasoning effort"
             done: set[int] = set()
             for value in _values(shape, request.function, request.fields[field]):
-                for part in shape.flow(value, request.function, value.span, request.conditions):
+                for part in shape.flow_of_field(value, request.function, request.conditions):
                     why = _chosen(shape, part) or (
                         None
                         if part.expr.kind in ("name", "attribute") and shape.bindings(part.function, part.expr)
@@ -143,6 +145,16 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
                     if why and not (tests & done):
                         done |= tests
                         yield part.span, what, why
+
+    senders = {request.function for request in shape.requests}
+    for binding in shape.view.bindings:
+        target = binding.target
+        if target is None or binding.value is None or binding.function not in senders or target.kind != "subscript":
+            continue
+        key = target.items[1].value
+        if key in _MODEL or key in _EFFORT:
+            if not is_side_call(binding.function) and (why := tested(shape, binding.function, binding.conditions)):
+                yield binding.span, "model" if key in _MODEL else "reasoning effort", why
 
 
 def _values(shape: Shape, function: str, expr: Expr) -> Iterator[Expr]:
@@ -155,10 +167,17 @@ def _values(shape: Shape, function: str, expr: Expr) -> Iterator[Expr]:
 
 
 def _chosen(shape: Shape, part: Part) -> str | None:
+    if is_setup(part.function):
+        return None
+    if part.expr.kind == "subscript" and is_constant_name(part.expr.items[0]):
+        return by_kind(shape, part.function, part.expr.items[1])
     call = part.expr.call
-    if call is None or is_setup(part.function):
+    if call is None:
         return None
     name = last_part(call.name)
+    if name == "get" and call.receiver is not None and is_constant_name(call.receiver) and call.args:
+        if why := by_kind(shape, part.function, call.args[0]):
+            return why
     if name in _RANDOM and ("random" in call.target or "random" in call.name):
         return f"{call.name}()"
     if not _PICKING.isdisjoint(name_words(name)):

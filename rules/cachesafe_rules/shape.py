@@ -6,8 +6,8 @@ shared by the structure rules.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 
 from cachesafe_rules.expressions import is_history, last_part
 from cachesafe_rules.model import Binding, Call, Condition, Display, Expr, MessageList, ModuleView, Span
@@ -117,6 +117,15 @@ class Shape:
             return f"{function}.{name}"
         return name if name in self.view.functions else ""
 
+    def callers(self, function: str) -> list[Call]:
+        """The calls of this file that run a function of it."""
+        last = last_part(function)
+        return [
+            call
+            for call in self.view.calls
+            if last_part(call.name) == last and self.local_function(call, call.function) == function
+        ]
+
     def returns(self, function: str) -> list[Binding]:
         return self._returns.get(function, [])
 
@@ -138,14 +147,15 @@ class Shape:
             if binding.operator in ("return", "yield"):
                 self._returns.setdefault(binding.function, []).append(binding)
                 continue
-            for target in _targets(binding.target):
-                name = target.name
-                if target.kind in ("name", "attribute") and name:
-                    key = (self.home(binding.function, name), name)
-                    self._bindings.setdefault(key, []).append(binding)
-                elif target.kind == "subscript" and (root := target.items[0].name):
-                    key = (self.home(binding.function, root), f"{root}[]")
-                    self._bindings.setdefault(key, []).append(binding)
+            for target, bound in _unpacked(binding):
+                name, key = target.name, target.name
+                if target.kind == "subscript":
+                    name = target.items[0].name
+                    key = f"{name}[]"
+                elif target.kind not in ("name", "attribute"):
+                    continue
+                if name and key:
+                    self._bindings.setdefault((self.home(bound.function, name), key), []).append(bound)
         for call in self.view.calls:
             root, _, method = call.name.rpartition(".")
             if root and method in _MUTATORS:
@@ -156,17 +166,32 @@ class Shape:
             self._request_dict(display)
         self._flow()
 
+    def _with_config(self, fields: dict[str, Expr], function: str) -> dict[str, Expr]:
+        """The fields together with those inside `config=GenerateContentConfig(…)` and its like."""
+        for name in ("config", "generation_config", "extra_body", "options"):
+            if name in fields:
+                inner = self.resolve(function, fields[name])
+                more = inner.call.keywords if inner.call is not None else inner.entries
+                fields = {**more, **fields}
+        return fields
+
     def _request_call(self, call: Call) -> None:
         fields = call.keywords
         if any(name in fields for name in _MESSAGES[:4]) and (
             not _SETTINGS.isdisjoint(fields) or last_part(call.name) in _SEND
         ):
-            self.requests.append(Request(fields, call.function, call.span, call.conditions, call))
+            self.requests.append(
+                Request(self._with_config(fields, call.function), call.function, call.span, call.conditions, call)
+            )
 
     def _request_dict(self, display: Display) -> None:
         fields = display.expr.entries
         if ("messages" in fields or "contents" in fields or "input" in fields) and not _SETTINGS.isdisjoint(fields):
-            self.requests.append(Request(fields, display.function, display.expr.span, display.conditions))
+            self.requests.append(
+                Request(
+                    self._with_config(fields, display.function), display.function, display.expr.span, display.conditions
+                )
+            )
 
     # What flows into the messages
 
@@ -185,15 +210,23 @@ class Shape:
         for found in self.view.lists:
             if found.expr is not None and _is_request_list(found):
                 self._visit(found.expr, found.function, found.span, found.conditions, seen)
+        builders = {item.function for item in self.view.lists}
+        builders |= {display.function for display in self.view.dicts if "role" in display.expr.entries}
         for binding in self.view.bindings:
             if binding.operator == "return" and binding.value is not None and is_history(binding.value):
-                if any(item.function == binding.function for item in self.view.lists):
+                if binding.function in builders:
                     self._visit(binding.value, binding.function, binding.span, binding.conditions, seen)
 
     def flow(self, root: Expr, function: str, span: Span, conditions: tuple[Condition, ...] = ()) -> list[Part]:
         """What an expression is made of, names and this file's functions followed."""
         out: list[Part] = []
         self._visit(root, function, span, conditions, set(), out)
+        return out
+
+    def flow_of_field(self, root: Expr, function: str, conditions: tuple[Condition, ...] = ()) -> list[Part]:
+        """The same for a field such as the tools, into which the messages do not flow."""
+        out: list[Part] = []
+        self._visit(root, function, root.span, conditions, set(), out, chat=False)
         return out
 
     def _visit(
@@ -204,12 +237,13 @@ class Shape:
         conditions: tuple[Condition, ...],
         seen: set[int],
         out: list[Part] | None = None,
+        chat: bool = True,
     ) -> None:
         out = self.parts if out is None else out
         stack = [(root, function, span, conditions, False, _DEPTH)]
         while stack:
             expr, function, span, conditions, element, depth = stack.pop()
-            if id(expr) in seen or not depth:
+            if id(expr) in seen or not depth or (not chat and is_history(expr)):
                 continue
             seen.add(id(expr))
             here = Part(expr, function, span, conditions, element)
@@ -276,10 +310,19 @@ _MUTATORS = frozenset(
 )
 
 
-def _targets(target: Expr | None) -> Iterable[Expr]:
+def _unpacked(binding: Binding) -> Iterator[tuple[Expr, Binding]]:
+    """The names that a statement binds; `a, b = x, y` is two bindings."""
+    target, value = binding.target, binding.value
     if target is None:
-        return ()
-    return target.items if target.kind in ("tuple", "list") else (target,)
+        return
+    if target.kind not in ("tuple", "list"):
+        yield target, binding
+    elif value is not None and value.kind in ("tuple", "list") and len(value.items) == len(target.items):
+        for name, part in zip(target.items, value.items, strict=True):
+            yield name, replace(binding, target=name, value=part)
+    else:
+        for name in target.items:
+            yield name, binding
 
 
 def _is_request_list(found: MessageList) -> bool:

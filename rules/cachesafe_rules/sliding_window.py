@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.expressions import is_history, last_part, spelt
-from cachesafe_rules.model import Condition, Expr, Span
-from cachesafe_rules.shape import Part, Shape, shape_of
+from cachesafe_rules.expressions import is_history, last_part, name_words, spelt
+from cachesafe_rules.model import Call, Condition, Expr, Span
+from cachesafe_rules.needles import CHAT
+from cachesafe_rules.shape import Shape, shape_of
 from cachesafe_rules.turns import is_side_call, overflow_guarded
 
 __all__ = ["SlidingWindow"]
@@ -48,7 +49,7 @@ class SlidingWindow(Rule):
     code = "CSF303"
     name = "sliding-window"
     severity = "warning"
-    needles = (b"[-", b".pop(0)", b".popleft(", b"maxlen", b"del ", b"trim_messages", b"len(")
+    needles = (*CHAT, b"BufferWindowMemory(", b"BufferedChatCompletionContext(")
     INVALID = (
         Example(
             "def build(history, user_text):\n"
@@ -127,6 +128,15 @@ class SlidingWindow(Rule):
                     span,
                     help=_HELP,
                 )
+        for span, what in _fitted(shape):
+            if span not in seen:
+                seen.add(span)
+                yield Report(
+                    f"{what} drops just enough to fit: from then on every turn drops again and starts differently",
+                    span,
+                    severity="note",
+                    help="drop a large share at once when the limit is reached, so that the next turns can be reused",
+                )
 
 
 def _free(shape: Shape, function: str, conditions: tuple[Condition, ...]) -> bool:
@@ -140,6 +150,8 @@ def is_tail(expr: Expr) -> bool:
     lower, upper, step = expr.items[1].items
     if upper.value is not None or upper.kind != "constant" or step.value is not None:
         return False
+    if lower.call is not None and lower.call.name == "max" and lower.call.args:
+        lower = lower.call.args[-1]
     if lower.kind == "constant":
         return isinstance(lower.value, int) and lower.value < -1
     if lower.kind != "operation" or lower.name != "-":
@@ -150,12 +162,29 @@ def is_tail(expr: Expr) -> bool:
 
 def _sliced(shape: Shape) -> Iterator[tuple[Span, str]]:
     for part in shape.parts:
-        if is_tail(part.expr) and is_history(part.expr.items[0]) and _free(shape, part.function, part.conditions):
-            yield _place(part), f"{spelt(part.expr.items[0])}[-n:]"
+        expr = part.expr
+        if expr.kind != "subscript" or not _free(shape, part.function, part.conditions):
+            continue
+        if not is_history(expr.items[0]) and not _of_history(shape, part.function, expr.items[0]):
+            continue
+        if is_tail(expr) or (_drops_first(expr) and _counts(part.conditions)):
+            yield expr.span, f"{spelt(expr.items[0])}[{'-n' if is_tail(expr) else 'n'}:]"
 
 
-def _place(part: Part) -> Span:
-    return part.expr.span
+def _of_history(shape: Shape, function: str, expr: Expr) -> bool:
+    """A list that was filtered or copied from the history."""
+    value = shape.resolve(function, expr)
+    if value.kind == "comprehension":
+        return is_history(value.generators[0].iterable)
+    return value is not expr and is_history(value)
+
+
+def _drops_first(expr: Expr) -> bool:
+    """`x[2:]`."""
+    if expr.items[1].kind != "slice":
+        return False
+    lower, upper, _ = expr.items[1].items
+    return isinstance(lower.value, int) and lower.value > 0 and upper.kind == "constant" and upper.value is None
 
 
 def _sent(shape: Shape) -> set[tuple[str, str]]:
@@ -219,6 +248,8 @@ def _bounded(shape: Shape) -> Iterator[tuple[Span, str]]:
             counter = call.keywords.get("token_counter")
             if counter is not None and counter.name == "len":
                 yield call.span, "trim_messages(token_counter=len)"
+        elif call is not None and _reads_last(call) and _free(shape, part.function, part.conditions):
+            yield call.span, f"{call.name}(limit=…)"
 
 
 def _configured(shape: Shape) -> Iterator[tuple[Span, str]]:
@@ -226,3 +257,27 @@ def _configured(shape: Shape) -> Iterator[tuple[Span, str]]:
         word = _WINDOWS.get(last_part(call.name))
         if word is not None and (word in call.keywords or call.args):
             yield call.span, f"{last_part(call.name)}({word}=…)"
+
+
+def _fitted(shape: Shape) -> Iterator[tuple[Span, str]]:
+    """`while tokens > limit: messages.pop(0)`."""
+    sent = _sent(shape)
+    for call in shape.view.calls:
+        root, _, method = call.name.rpartition(".")
+        if method != "popleft" and not (method == "pop" and len(call.args) == 1 and call.args[0].value in (0, 1)):
+            continue
+        loops = [condition for condition in call.conditions if condition.kind == "while"]
+        if loops and (shape.home(call.function, root), root) in sent and not is_side_call(call.function):
+            if overflow_guarded(shape, call.function, loops):
+                yield call.span, f"{call.name}(…)"
+
+
+_LIMITS = ("limit", "last_n", "last", "k", "n", "max_messages", "window", "window_size", "num_messages")
+
+
+def _reads_last(call: Call) -> bool:
+    """`store.get_history(chat_id, limit=20)`."""
+    if not {"history", "messages", "turns"} & name_words(last_part(call.name)):
+        return False
+    limit = next((call.keywords[word] for word in _LIMITS if word in call.keywords), None)
+    return limit is not None and not (limit.kind == "constant" and limit.value is None)

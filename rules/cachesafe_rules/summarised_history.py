@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.expressions import is_history, last_part, name_words, walk
-from cachesafe_rules.model import Call, Condition, Expr, Span
+from cachesafe_rules.model import Binding, Call, Condition, Expr, Span
+from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Shape, shape_of
 from cachesafe_rules.turns import is_setup, overflow_guarded
 
@@ -16,6 +17,7 @@ _SUMMARY = frozenset(
     {"summarize", "summarise", "summary", "summarizer", "summariser", "condense", "compress", "recap", "digest",
      "compact", "summarized", "summarised"}
 )  # fmt: skip
+_CHAT = frozenset({"history", "messages", "conversation", "chat", "turns", "dialog"})
 _HELP = "keep the messages as they were sent; summarise only when the context limit is near, once, and go on from there"
 
 
@@ -41,7 +43,7 @@ class SummarisedHistory(Rule):
     code = "CSF304"
     name = "summarised-history"
     severity = "warning"
-    needles = (b"summar", b"condense", b"compress", b"recap", b"compact", b"digest")
+    needles = CHAT
     INVALID = (
         Example(
             "def build(llm, history, user_text):\n"
@@ -106,7 +108,11 @@ def _calls(shape: Shape) -> Iterator[Call]:
         if is_setup(part.function) or _is_compaction(part.function):
             continue
         call = part.expr.call
-        if call is not None and _summarises(call) and _lasting(shape, part.function, part.conditions):
+        if (
+            call is not None
+            and _summarises(shape, part.function, call)
+            and _lasting(shape, part.function, part.conditions)
+        ):
             yield call
     for found in shape.view.lists:
         if is_setup(found.function) or _is_compaction(found.function):
@@ -116,7 +122,9 @@ def _calls(shape: Shape) -> Iterator[Call]:
             if item.content is None or not follows:
                 continue
             for call, conditions in _behind(shape, found.function, item.content):
-                if _summarises(call) and _lasting(shape, found.function, (*found.conditions, *conditions)):
+                if _summarises(shape, found.function, call) and _lasting(
+                    shape, found.function, (*found.conditions, *conditions)
+                ):
                     yield call
 
 
@@ -130,11 +138,24 @@ def _behind(shape: Shape, function: str, content: Expr) -> Iterator[tuple[Call, 
                     yield binding.value.call, binding.conditions
 
 
-def _summarises(call: Call) -> bool:
+def _summarises(shape: Shape, function: str, call: Call) -> bool:
     name = last_part(call.name)
+    local = shape.local_function(call, function)
+    if local and not any(_lasting(shape, local, item.conditions) for item in shape.returns(local) if _is_new(item)):
+        # It looks at the size itself.
+        return False
     if name[:1].isupper() or _SUMMARY.isdisjoint(name_words(name)):
         return False
-    return any(is_history(part) for arg in (*call.args, *call.keywords.values()) for part in walk(arg))
+    if _CHAT & name_words(name):
+        return True
+    given = [*call.args, *call.keywords.values()]
+    given += [shape.resolve(function, arg) for arg in given]
+    return any(is_history(part) for arg in given for part in walk(arg))
+
+
+def _is_new(binding: Binding) -> bool:
+    """Whether a return gives something else than the messages as they came."""
+    return binding.value is not None and not is_history(binding.value)
 
 
 def _lasting(shape: Shape, function: str, conditions: tuple[Condition, ...]) -> bool:

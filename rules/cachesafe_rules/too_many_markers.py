@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.expressions import is_history, last_part
-from cachesafe_rules.markers import markers_of
+from cachesafe_rules.markers import Marker, markers_below, markers_of
 from cachesafe_rules.model import Binding, Condition, Span, Step
+from cachesafe_rules.needles import MARKERS
 from cachesafe_rules.shape import Shape, shape_of
 
 __all__ = ["TooManyMarkers"]
@@ -41,7 +42,7 @@ class TooManyMarkers(Rule):
     code = "CSF402"
     name = "too-many-markers"
     severity = "error"
-    needles = (b"cache_control", b"cachePoint")
+    needles = MARKERS
     INVALID = (
         Example(
             "E = {'type': 'ephemeral'}\n\n"
@@ -101,20 +102,30 @@ class TooManyMarkers(Rule):
             markers = markers_of(shape, request)
             if len(markers) > _LIMIT and (span := markers[_LIMIT].span) not in seen:
                 seen.add(span)
-                yield Report(
-                    f"{len(markers)} cache markers in one request: more than {_LIMIT} are an error",
-                    span,
-                    steps=tuple(Step(m.span.filename, m.span.row, f"marker {n}") for n, m in enumerate(markers, 1)),
-                    help=_HELP,
-                )
+                yield _report(markers, span)
+        for found in context.view.lists:
+            if found.expr is not None:
+                markers = markers_below(shape, found.function, found.expr)
+                if len(markers) > _LIMIT and (span := markers[_LIMIT].span) not in seen:
+                    seen.add(span)
+                    yield _report(markers, span)
         for span in _in_loops(shape):
             if span not in seen:
                 seen.add(span)
                 yield Report(
-                    f"every message gets a cache marker: more than {_LIMIT} in one request are an error",
+                    f"each one of a list gets a cache marker: more than {_LIMIT} in one request are an error",
                     span,
                     help=_HELP,
                 )
+
+
+def _report(markers: list[Marker], span: Span) -> Report:
+    return Report(
+        f"{len(markers)} cache markers in one request: more than {_LIMIT} are an error",
+        span,
+        steps=tuple(Step(m.span.filename, m.span.row, f"marker {n}") for n, m in enumerate(markers, 1)),
+        help=_HELP,
+    )
 
 
 def _in_loops(shape: Shape) -> Iterator[Span]:
@@ -148,4 +159,6 @@ def _all_of(shape: Shape, function: str, loop: Condition) -> bool:
     expr = loop.test
     while expr is not None and expr.call is not None and last_part(expr.call.name) in ("enumerate", "list", "reversed"):
         expr = expr.call.args[0] if expr.call.args else None
-    return is_history(expr)
+    if expr is None:
+        return False
+    return is_history(expr) or last_part(expr.name) in ("tools", "tool_list", "blocks", "system_blocks")

@@ -5,29 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.expressions import last_part, name_words
+from cachesafe_rules.changing import takes_turn
+from cachesafe_rules.expressions import is_constant_name, last_part, name_words, words
 from cachesafe_rules.model import Condition, Expr, Span
+from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Part, Request, Shape, shape_of
-from cachesafe_rules.turns import is_setup, is_side_call, takes_turn, turn_test
+from cachesafe_rules.turns import is_setup, is_side_call, is_switch, takes_turn_text, turn_test
 
 __all__ = ["ToolsPerTurn"]
 
 _FIELDS = ("tools", "functions")
 _PICKING = frozenset(
-    {
-        "select",
-        "filter",
-        "pick",
-        "choose",
-        "relevant",
-        "retrieve",
-        "rank",
-        "search",
-        "route",
-        "match",
-        "for",
-        "shortlist",
-    }
+    {"select", "filter", "pick", "choose", "relevant", "retrieve", "rank", "search", "route", "match", "shortlist"}
+)
+_KIND = frozenset(
+    {"kind", "category", "intent", "difficulty", "complexity", "topic", "task", "question", "stage", "phase", "state"}
 )
 _HELP = (
     "send all tools in one fixed order for the whole chat and steer with tool_choice or allowed_tools; "
@@ -59,7 +51,7 @@ class ToolsPerTurn(Rule):
     code = "CSF305"
     name = "tools-per-turn"
     severity = "warning"
-    needles = (b"tools", b"functions")
+    needles = (*CHAT, b".tools = ")
     INVALID = (
         Example(
             "def build(history, user_text, need_search):\n"
@@ -145,6 +137,22 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str]]:
         for field in _FIELDS:
             if field in request.fields:
                 yield from _field(shape, request, request.fields[field])
+    for call in shape.view.calls:
+        # LangChain: the tools are bound to the model, and the request is sent in the same function.
+        if last_part(call.name) == "bind_tools" and call.args and not is_setup(call.function):
+            for part in shape.flow_of_field(call.args[0], call.function, call.conditions):
+                if why := _chosen(shape, part, call.conditions):
+                    yield part.span, why
+    for binding in shape.view.bindings:
+        target, value = binding.target, binding.value
+        if (
+            target is not None
+            and value is not None
+            and target.kind == "attribute"
+            and last_part(target.name) == "tools"
+        ):
+            if not is_setup(binding.function) and (why := _picked(shape, binding.function, value)):
+                yield binding.span, why
     senders = {request.function for request in shape.requests}
     for binding in shape.view.bindings:
         target = binding.target
@@ -153,13 +161,13 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str]]:
         if target.items[1].value in _FIELDS and not is_side_call(binding.function):
             if why := tested(shape, binding.function, binding.conditions):
                 yield binding.span, why
-            for part in shape.flow(binding.value, binding.function, binding.span, binding.conditions):
+            for part in shape.flow_of_field(binding.value, binding.function, binding.conditions):
                 if why := _chosen(shape, part, binding.conditions):
                     yield part.span, why
 
 
 def _field(shape: Shape, request: Request, value: Expr) -> Iterator[tuple[Span, str]]:
-    for part in shape.flow(value, request.function, value.span, request.conditions):
+    for part in shape.flow_of_field(value, request.function, request.conditions):
         if why := _chosen(shape, part, request.conditions):
             yield part.span, why
 
@@ -179,6 +187,17 @@ def tested(
     return None
 
 
+def _switched(shape: Shape, part: Part, known: tuple[Condition, ...]) -> str | None:
+    """The flag of the call under which a tool is added to a list that has others."""
+    if not part.element or is_setup(part.function):
+        return None
+    for condition in part.conditions:
+        if condition.kind == "if" and condition.test is not None and condition not in known:
+            if why := is_switch(shape, part.function, condition.test):
+                return why
+    return None
+
+
 def _chosen(shape: Shape, part: Part, known: tuple[Condition, ...]) -> str | None:
     expr = part.expr
     if is_setup(part.function):
@@ -188,10 +207,39 @@ def _chosen(shape: Shape, part: Part, known: tuple[Condition, ...]) -> str | Non
             for test in generator.tests:
                 if why := turn_test(shape, part.function, test):
                     return why
-    if expr.call is not None and not _PICKING.isdisjoint(name_words(last_part(expr.call.name))):
-        if any(takes_turn(shape, part.function, arg) for arg in (*expr.call.args, *expr.call.keywords.values())):
-            return f"{expr.call.name}()"
+    if why := _picked(shape, part.function, expr):
+        return why
     if expr.kind in ("name", "attribute") and not part.element:
         # The tests are read where the name gets its value.
         return None
-    return tested(shape, part.function, part.conditions, known)
+    return tested(shape, part.function, part.conditions, known) or _switched(shape, part, known)
+
+
+def _picked(shape: Shape, function: str, expr: Expr) -> str | None:
+    """A call that selects tools by the newest text."""
+    if expr.kind == "subscript" and is_constant_name(expr.items[0]):
+        return by_kind(shape, function, expr.items[1])
+    call = expr.call
+    if call is None:
+        return None
+    if last_part(call.name) == "get" and call.receiver is not None and is_constant_name(call.receiver) and call.args:
+        return by_kind(shape, function, call.args[0])
+    name = name_words(last_part(call.name))
+    given = (*call.args, *call.keywords.values())
+    if not _PICKING.isdisjoint(name) and any(takes_turn(shape, function, arg) for arg in given):
+        return f"{call.name}()"
+    if ("tools" in name or "toolset" in name) and takes_turn_text(shape, function, expr):
+        return f"{call.name}()"
+    return None
+
+
+def by_kind(shape: Shape, function: str, key: Expr) -> str | None:
+    """The key of a table that is the kind of the question, a phase or a counter."""
+    called = key.call
+    if called is not None and any(takes_turn(shape, function, arg) for arg in called.args):
+        return f"{called.name}()"
+    if shape.is_parameter(function, key) and not _KIND.isdisjoint(words(key)):
+        return key.name
+    if key.kind == "operation":
+        return turn_test(shape, function, key)
+    return None

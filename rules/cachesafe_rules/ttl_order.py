@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.markers import markers_of
 from cachesafe_rules.model import Span, Step
+from cachesafe_rules.needles import MARKERS
 from cachesafe_rules.shape import shape_of
 
 __all__ = ["TtlOrder"]
@@ -33,7 +34,7 @@ class TtlOrder(Rule):
     code = "CSF403"
     name = "ttl-order"
     severity = "error"
-    needles = (b"1h",)
+    needles = MARKERS
     INVALID = (
         Example(
             "def build(history):\n"

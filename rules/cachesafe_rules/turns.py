@@ -4,34 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, parts_of, walk, words
+from cachesafe_rules.changing import is_local, takes_turn, volatile_in
+from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, walk, words, words_of_name
 from cachesafe_rules.model import Condition, Expr
 from cachesafe_rules.shape import Shape
 
-__all__ = ["changing_value", "is_setup", "is_side_call", "overflow_guarded", "turn_test", "volatile"]
+__all__ = ["is_setup", "is_side_call", "is_switch", "overflow_guarded", "takes_turn_text", "turn_test"]
 
-# Kinds of sources that differ between two requests of one chat (the others differ between users, hosts or days).
-_VOLATILE = frozenset({"clock", "random", "temp", "state", "repr"})
-_LONG = frozenset({"day", "month", "year", "user", "process", "host", "session"})
 _OVERFLOW = frozenset(
     {"token", "tokens", "tok", "context", "ctx", "overflow", "exceed", "exceeds", "exceeded", "budget", "compact",
      "compaction", "chars", "bytes", "size", "length", "capacity", "fits", "full", "window", "near", "needs"}
 )  # fmt: skip
 _TURN = frozenset(
-    {"query", "question", "prompt", "text", "utterance", "intent", "need", "needs", "needed", "want", "wants", "turn",
-     "step", "iteration", "round", "history", "messages", "message", "msg", "latest", "docs", "task", "topic",
-     "difficulty", "difficult", "hard", "complex", "complexity", "simple", "easy", "short", "long", "route", "input",
+    {"query", "question", "utterance", "intent", "need", "needs", "needed", "want", "wants", "turn", "step", "iteration",
+     "round", "latest", "topic", "difficulty", "difficult", "hard", "complex", "complexity", "simple", "easy",
      "remaining", "deep", "quick", "urgent", "requires", "sentiment"}
 )  # fmt: skip
+# What the user's newest text is called when it is a parameter.
+_TEXTS = frozenset(
+    {"text", "user_text", "prompt", "user_prompt", "message", "user_message", "msg", "user_msg", "user_input", "input_text",
+     "user_query", "content", "last_message", "latest_message", "task", "user_request"}
+)  # fmt: skip
+_TURN_TEXT = frozenset({"query", "question", "text", "utterance", "message", "prompt", "input", "msg", "task", "topic"})
 _COUNTED = frozenset({"turn", "turns", "step", "steps", "iteration", "iterations", "round", "rounds"})
-_CHANGING = frozenset(
-    {"docs", "documents", "document", "retrieved", "passages", "passage", "chunks", "snippets", "query", "question",
-     "step", "iteration", "remaining", "screenshot", "rag", "retrieval", "hits", "citations", "page"}
-)  # fmt: skip
-_SELECTING = frozenset(
-    {"retrieve", "retrieved", "search", "similar", "relevant", "nearest", "rank", "rerank", "select", "lookup", "recall", "knn",
-     "similarity", "retriever", "few"}
-)  # fmt: skip
 _SETUP = ("__init__", "__post_init__", "__new__", "setup", "configure", "main", "from_config", "model_post_init")
 _SETUP_STARTS = ("create_agent", "make_agent", "build_agent", "get_agent", "create_llm", "get_llm", "make_llm", "init_")
 _SIDE = frozenset(
@@ -56,7 +51,7 @@ def is_side_call(function: str) -> bool:
 def overflow_guarded(shape: Shape, function: str, conditions: Iterable[Condition]) -> bool:
     """Whether a place is reached only when the context is nearly full, so at most once in many turns."""
     for condition in conditions:
-        if condition.kind in ("if", "while") and condition.test is not None:
+        if condition.kind in ("if", "while", "left") and condition.test is not None:
             if _speaks_of_overflow(shape, function, condition.test):
                 return True
         if condition.kind == "except":
@@ -72,100 +67,24 @@ def _speaks_of_overflow(shape: Shape, function: str, test: Expr) -> bool:
     return not _OVERFLOW.isdisjoint(words(*exprs))
 
 
-def volatile(*exprs: Expr | None) -> str | None:
-    """How the flow analysis spells a source in the expressions that differs between two requests of a chat."""
-    for root in exprs:
-        for expr in walk(root) if root is not None else ():
-            for taint in expr.taints:
-                source = taint.source
-                if source.kind in _VOLATILE and not source.frozen and source.granularity not in _LONG:
-                    return source.api
-    return None
-
-
-def volatile_in(shape: Shape, function: str, expr: Expr | None) -> str | None:
-    """The same, with names looked up in their function."""
-    if expr is None:
-        return None
-    found = volatile(expr)
-    if found is None:
-        for part in walk(expr):
-            if part.kind in ("name", "attribute"):
-                value = shape.resolve(function, part)
-                if value is not part and (found := volatile(value)):
-                    break
-    return found
-
-
-def changing_value(shape: Shape, function: str, expr: Expr) -> str | None:
-    """What in a text changes with every turn, as spelt; None where nothing is known to.
-
-    Known are volatile sources, and what is named like retrieved text, the question or a step counter and is not a
-    constant of the module.
-    """
-    if found := volatile_in(shape, function, expr):
-        return f"{found}()"
-    for part in parts_of(expr):
-        if found := _changing_part(shape, function, part):
-            return found
-    return None
-
-
-def _changing_part(shape: Shape, function: str, part: Expr) -> str | None:
-    value = shape.resolve(function, part)
-    if value is not part and (value.kind in ("fstring", "operation", "conditional") or value.call is not None):
-        inner = parts_of(value)
-        for piece in inner if inner != [value] else []:
-            if found := _changing_part(shape, function, piece):
-                return found
-    if part.kind == "conditional" or (part.kind == "operation" and part.name == "or"):
-        return next((found for item in part.items if (found := _changing_part(shape, function, item))), None)
-    if value.call is not None and not _SELECTING.isdisjoint(name_words(last_part(value.call.name))):
-        if any(takes_turn(shape, function, arg) for arg in (*value.call.args, *value.call.keywords.values())):
-            return f"{value.call.name}()"
-    if part.call is not None:
-        for inner_part in (*part.call.args, *part.call.keywords.values()):
-            if inner_part.kind in ("name", "attribute", "comprehension", "call"):
-                if found := _changing_part(shape, function, inner_part):
-                    return found
-        return None
-    if part.kind == "comprehension":
-        return _changing_part(shape, function, part.generators[0].iterable)
-    if part.kind not in ("name", "attribute") or is_constant_name(part) or value.kind == "constant":
-        return None
-    if not _CHANGING.isdisjoint(words_of_name(part)) and _is_local(shape, function, part):
-        return part.name
-    return None
-
-
-def words_of_name(expr: Expr) -> set[str]:
-    """The words of the last part of a name."""
-    return name_words(last_part(expr.name))
-
-
-def takes_turn(shape: Shape, function: str, expr: Expr) -> bool:
-    """Whether an argument is the newest question: a parameter or local called like one."""
-    return any(
-        part.kind in ("name", "attribute", "subscript")
-        and not is_constant_name(part)
-        and (is_history(part) or not words_of_name(part).isdisjoint(_TURN_TEXT))
-        for part in walk(expr)
-    )
-
-
-_TURN_TEXT = frozenset({"query", "question", "text", "utterance", "message", "prompt", "input", "msg", "task", "topic"})
-
-
-def _is_local(shape: Shape, function: str, expr: Expr) -> bool:
-    """Whether a name is a parameter or is given its value inside the function (not a module's constant)."""
-    if not function:
-        return False
-    if expr.kind == "attribute":
-        return True
-    return shape.is_parameter(function, expr) or any(item.function for item in shape.bindings(function, expr))
-
-
 _PRESENCE = frozenset({"is", "is not"})
+
+
+def is_switch(shape: Shape, function: str, test: Expr) -> str | None:
+    """The parameter that a test asks for by itself (`if online:`), and that is no option of the whole request."""
+    while test.kind == "operation" and test.name == "not":
+        test = test.items[0]
+    known = shape.view.functions.get(function)
+    if test.kind != "name" or not test.name or not shape.is_parameter(function, test) or known is None:
+        return None
+    return None if _OPTION & name_words(test.name) else test.name
+
+
+_OPTION = frozenset(
+    {"tools", "tool", "functions", "function", "schema", "response", "output", "stream", "streaming", "config", "model", "settings",
+     "options", "kwargs", "mcp", "debug", "verbose", "params", "extra", "system", "messages", "format", "client", "json",
+     "args", "parameters", "session", "context", "agent", "thinking", "type", "native", "strict", "toolkit", "run"}
+)  # fmt: skip
 
 
 def turn_test(shape: Shape, function: str, test: Expr) -> str | None:
@@ -222,7 +141,7 @@ def takes_turn_text(shape: Shape, function: str, expr: Expr) -> bool:
     """Whether a call is asked about the newest question: `needs_search(query)`."""
     call = expr.call
     return call is not None and any(
-        arg.kind == "name" and not words_of_name(arg).isdisjoint(_TURN_TEXT) and _is_local(shape, function, arg)
+        arg.kind == "name" and not words_of_name(arg).isdisjoint(_TURN_TEXT) and is_local(shape, function, arg)
         for arg in call.args
     )
 
@@ -232,7 +151,7 @@ def _turn_name(shape: Shape, function: str, expr: Expr) -> str | None:
     if expr.kind == "name":
         if is_history(expr):
             return None
-        if _is_local(shape, function, expr) and not _TURN.isdisjoint(name_words):
+        if is_local(shape, function, expr) and (not _TURN.isdisjoint(name_words) or expr.name in _TEXTS):
             return expr.name
     elif expr.kind == "attribute" and not _COUNTED.isdisjoint(name_words) and "max" not in name_words:
         return expr.name

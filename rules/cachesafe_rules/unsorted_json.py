@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from cachesafe_rules.api import Context, Example, Fix, Report, Rule
 from cachesafe_rules.expressions import walk
 from cachesafe_rules.model import Call, Expr, Span
+from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Shape, shape_of
 from cachesafe_rules.unordered import unordered
 
@@ -39,7 +40,7 @@ class UnsortedJson(Rule):
     code = "CSF203"
     name = "unsorted-json"
     severity = "note"
-    needles = (b"json.dumps", b"dumps(")
+    needles = (*CHAT, b'"tool"', b"'tool'", b'"description"', b"'description'")
     INVALID = (
         Example(
             "import json\n\n"
@@ -119,6 +120,13 @@ def _results(shape: Shape) -> Iterator[tuple[Call, str]]:
                 call = item.content.call if item.role == "tool" and item.content is not None else None
                 if call is not None and _is_unsorted(call):
                     yield call, "a tool result"
+    for binding in shape.view.bindings:
+        value = binding.value
+        if binding.operator == "return" and value is not None and value.kind == "dict":
+            role, content = value.entries.get("role"), value.entries.get("content")
+            if role is not None and role.value == "tool" and content is not None and content.call is not None:
+                if _is_unsorted(content.call):
+                    yield content.call, "a tool result"
 
 
 def _system(shape: Shape) -> Iterator[tuple[Call, str]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.expressions import last_part, words
 from cachesafe_rules.model import Expr, Span
+from cachesafe_rules.needles import TOOLS
 from cachesafe_rules.shape import Shape, shape_of
 from cachesafe_rules.unordered import unordered
 
@@ -43,7 +44,7 @@ class UnstableToolOrder(Rule):
     code = "CSF204"
     name = "unstable-tool-order"
     severity = "warning"
-    needles = (b"tools", b"functions", b"required", b"enum")
+    needles = TOOLS
     INVALID = (
         Example(
             "def build(enabled, messages):\n"
@@ -134,15 +135,21 @@ def _lists(shape: Shape) -> Iterator[tuple[Expr, str, str]]:
                 yield binding.value, binding.function, "the tools"
 
 
+def _moves(key: Expr) -> bool:
+    body = key.items[0] if key.kind == "lambda" else key
+    # In `(t.name, t.count)` the name decides.
+    return not _MOVING.isdisjoint(words(body.items[0] if body.kind == "tuple" and body.items else body))
+
+
 def _moving(shape: Shape, function: str, value: Expr) -> Iterator[tuple[Span, str]]:
     if why := unordered(shape, function, value):
         yield value.span, why
         return
-    for part in shape.flow(value, function, value.span):
+    for part in shape.flow_of_field(value, function):
         call = part.expr.call
         if call is not None and last_part(call.name) == "sorted" and "key" in call.keywords:
             key = call.keywords["key"]
-            if not _MOVING.isdisjoint(words(key)) and not {"name", "id"} & words(key):
+            if _moves(key):
                 yield call.span, "a sort by what moves"
     if value.kind in ("name", "attribute"):
         for call in shape.view.calls:
@@ -151,6 +158,5 @@ def _moving(shape: Shape, function: str, value: Expr) -> Iterator[tuple[Span, st
                 yield call.span, f"{call.name}()"
         for call in shape.mutations(function, value):
             if last_part(call.name) == "sort" and "key" in call.keywords:
-                key_words = words(call.keywords["key"])
-                if not _MOVING.isdisjoint(key_words) and not {"name", "id"} & key_words:
+                if _moves(call.keywords["key"]):
                     yield call.span, "a sort by what moves"

@@ -1,0 +1,213 @@
+"""Which parts of a text change with every turn: what the flow analysis knows, and what its name says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from string import Formatter
+
+from cachesafe_rules.expressions import (
+    constant_text,
+    is_constant_name,
+    is_history,
+    last_part,
+    name_words,
+    parts_of,
+    walk,
+    words_of_name,
+)
+from cachesafe_rules.model import Expr
+from cachesafe_rules.shape import Shape
+
+__all__ = ["changing_value", "is_local", "pieces_of", "takes_turn", "volatile_in"]
+
+# Kinds of sources that differ between two requests of one chat (the others differ between users, hosts or days).
+_VOLATILE = frozenset({"clock", "random", "temp", "state", "repr"})
+_LONG = frozenset({"day", "month", "year", "user", "process", "host", "session"})
+# Names of retrieved text, of the question, and of counters.
+_CHANGING = frozenset(
+    {"docs", "documents", "retrieved", "passages", "passage", "chunks", "snippets", "query", "question", "step",
+     "iteration", "remaining", "screenshot", "rag", "retrieval", "hits", "citations", "page", "turn", "round", "attempt",
+     "progress", "elapsed", "observation", "observations", "obs"}
+)  # fmt: skip
+# Words that make another thing of such a name: `max_steps`, `page_size`, `docs_url`.
+_FIXED = frozenset(
+    {"max", "min", "size", "url", "path", "type", "name", "id", "template", "prompt", "instruction", "instructions",
+     "rules", "schema", "limit", "total", "format", "guide", "description", "dir", "file", "class", "cls", "language"}
+)  # fmt: skip
+# Names that mean retrieved text or state only as a whole.
+_WHOLE = frozenset({"context", "state", "knowledge", "evidence", "search_results", "relevant_context", "context_str"})
+# Objects whose fields are the state of the turn.
+_PAGE = frozenset({"page", "screen", "observation"})
+_SELECTING = frozenset(
+    {"retrieve", "retrieved", "search", "similar", "relevant", "nearest", "rank", "rerank", "select", "lookup",
+     "recall", "knn", "similarity", "retriever"}
+)  # fmt: skip
+_TURN_TEXT = frozenset({"query", "question", "text", "utterance", "message", "prompt", "input", "msg", "task", "topic"})
+# Words right in front of a number that counts up or down.
+_COUNTER = re.compile(
+    r"\b(?:step|turn|round|iteration|attempt|tokens left|remaining(?: tokens)?|messages so far|budget left)\W{0,3}$",
+    re.I,
+)
+_COUNTED = re.compile(r"^\W{0,2}(?:of \d+|tokens (?:left|remain)|steps (?:left|remain)|turns (?:left|remain))", re.I)
+
+
+def volatile(*exprs: Expr | None) -> str | None:
+    """How the flow analysis spells a source in the expressions that differs between two requests of a chat."""
+    for root in exprs:
+        for expr in walk(root) if root is not None else ():
+            for taint in expr.taints:
+                source = taint.source
+                if source.kind in _VOLATILE and not source.frozen and source.granularity not in _LONG:
+                    return source.api
+    return None
+
+
+def volatile_in(shape: Shape, function: str, expr: Expr | None) -> str | None:
+    """The same, with names looked up in their function."""
+    if expr is None:
+        return None
+    found = volatile(expr)
+    if found is None:
+        for part in walk(expr):
+            if part.kind in ("name", "attribute"):
+                value = shape.resolve(function, part)
+                if value is not part and (found := volatile(value)):
+                    break
+    return found
+
+
+def pieces_of(shape: Shape, function: str, content: Expr) -> list[Expr]:
+    """The pieces of a text in the order in which they are read, names followed one step, and `TEMPLATE.format(…)` cut
+    at its placeholders where the template stands in the file."""
+    out: list[Expr] = []
+    for piece in parts_of(shape.resolve(function, content)):
+        value = shape.resolve(function, piece)
+        filled = _filled(shape, function, value)
+        if filled:
+            out += filled
+            continue
+        inner = parts_of(value) if value is not piece and value.kind != "constant" else [piece]
+        out += inner if len(inner) > 1 else [piece]
+    return out
+
+
+def _filled(shape: Shape, function: str, expr: Expr) -> list[Expr]:
+    call = expr.call
+    if call is None or last_part(call.name) != "format" or call.receiver is None:
+        return []
+    template = constant_text(shape.resolve(function, call.receiver))
+    if template is None:
+        return []
+    out: list[Expr] = []
+    number = 0
+    try:
+        for text, name, _, _ in Formatter().parse(template):
+            if text:
+                out.append(Expr("constant", expr.span, value=text))
+            if name is None:
+                continue
+            root = re.split(r"[.\[]", name)[0]
+            if not root or root.isdigit():
+                position = int(root) if root else number
+                number += 1
+                value = call.args[position] if position < len(call.args) else None
+            else:
+                value = call.keywords.get(root)
+            if value is not None:
+                out.append(value)
+    except ValueError:
+        return []
+    return out
+
+
+def changing_value(shape: Shape, function: str, expr: Expr) -> str | None:
+    """What in a text changes with every turn, as spelt; None where nothing is known to.
+
+    Known are volatile sources, and what is named like retrieved text, the question or a step counter and is not a
+    constant of the module.
+    """
+    if found := volatile_in(shape, function, expr):
+        return f"{found}()"
+    pieces = pieces_of(shape, function, expr)
+    for number, piece in enumerate(pieces):
+        if found := changing_piece(shape, function, pieces, number) or _changing(shape, function, piece, 5):
+            return found
+    return None
+
+
+def changing_piece(shape: Shape, function: str, pieces: list[Expr], number: int) -> str | None:
+    """A counter: a local name that the text calls a step, a turn or what is left of a budget."""
+    piece = pieces[number]
+    if piece.kind not in ("name", "attribute", "operation") or is_constant_name(piece):
+        return None
+    if piece.kind == "name" and not is_local(shape, function, piece):
+        return None
+    before = constant_text(pieces[number - 1]) if number else None
+    after = constant_text(pieces[number + 1]) if number + 1 < len(pieces) else None
+    if (before and _COUNTER.search(before)) or (after and _COUNTED.search(after)):
+        return piece.name if piece.kind != "operation" else "a counter"
+    return None
+
+
+def _changing(shape: Shape, function: str, part: Expr, depth: int) -> str | None:
+    if not depth or part.kind == "constant" or is_constant_name(part):
+        return None
+    value = shape.resolve(function, part, 1)
+    if part.kind in ("name", "attribute") and (value is part or value.kind != "constant"):
+        named = words_of_name(part)
+        by_name = not _CHANGING.isdisjoint(named) and _FIXED.isdisjoint(named)
+        if (by_name or (part.name in _WHOLE and part.kind == "name")) and is_local(shape, function, part):
+            return part.name
+        if part.kind == "attribute" and part.name and not _PAGE.isdisjoint(name_words(part.name.partition(".")[0])):
+            return part.name
+    if value is not part:
+        return _changing(shape, function, value, depth - 1)
+    return next((found for inner in _inside(shape, function, part, depth) if (found := inner)), None)
+
+
+def _inside(shape: Shape, function: str, part: Expr, depth: int) -> Iterator[str | None]:
+    call = part.call
+    if call is not None:
+        given = (*call.args, *call.keywords.values())
+        if not _SELECTING.isdisjoint(name_words(call.name)) and any(takes_turn(shape, function, arg) for arg in given):
+            yield f"{call.name}()"
+        if local := shape.local_function(call, function):
+            for binding in shape.returns(local):
+                if binding.value is not None:
+                    pieces = pieces_of(shape, local, binding.value)
+                    for number, piece in enumerate(pieces):
+                        yield changing_piece(shape, local, pieces, number) or _changing(shape, local, piece, depth - 2)
+            return
+        for arg in given:
+            yield _changing(shape, function, arg, depth - 1)
+    elif part.kind == "comprehension":
+        for generator in part.generators:
+            yield _changing(shape, function, generator.iterable, depth - 1)
+    elif part.kind in ("fstring", "list", "tuple", "star", "subscript") or (
+        part.kind == "operation" and part.name in ("+", "or", "%")
+    ):
+        for item in part.items[:1] if part.kind == "subscript" else part.items:
+            yield _changing(shape, function, item, depth - 1)
+    elif part.kind == "conditional":
+        for item in part.items[1:]:
+            yield _changing(shape, function, item, depth - 1)
+
+
+def takes_turn(shape: Shape, function: str, expr: Expr) -> bool:
+    """Whether an argument is the newest question: a parameter or local called like one."""
+    return any(
+        part.kind in ("name", "attribute", "subscript")
+        and not is_constant_name(part)
+        and (is_history(part) or not words_of_name(part).isdisjoint(_TURN_TEXT))
+        for part in walk(expr)
+    )
+
+
+def is_local(shape: Shape, function: str, expr: Expr) -> bool:
+    """Whether a name is a parameter or is given its value inside the function (not a module's constant)."""
+    if not function:
+        return False
+    if expr.kind == "attribute":
+        return True
+    return shape.is_parameter(function, expr) or any(item.function for item in shape.bindings(function, expr))
