@@ -38,6 +38,24 @@ _DEFAULTS: dict[str, Any] = {
 }
 
 
+class _Formatter(argparse.HelpFormatter):
+    """Knows the width of the terminal without `shutil`, and with it three compression libraries: argparse makes a
+    formatter for every option that is declared."""
+
+    def __init__(self, prog: str, *args: Any, width: int | None = None, **keywords: Any) -> None:
+        super().__init__(prog, *args, width=_columns() - 2 if width is None else width, **keywords)
+
+
+def _columns() -> int:
+    given = os.environ.get("COLUMNS", "")
+    if given.isascii() and given.isdigit() and int(given):
+        return int(given)
+    try:
+        return os.get_terminal_size(sys.__stdout__.fileno() if sys.__stdout__ is not None else 1).columns or 80
+    except (OSError, ValueError):
+        return 80
+
+
 class _Parser(argparse.ArgumentParser):
     """Raises instead of exiting, and names the closest option or choice for a misspelt one."""
 
@@ -45,6 +63,9 @@ class _Parser(argparse.ArgumentParser):
     module: str | None = None
     # It takes any number of paths, between its options as well.
     paths = False
+
+    def __init__(self, *args: Any, **keywords: Any) -> None:
+        super().__init__(*args, formatter_class=_Formatter, **keywords)
 
     def declare(self) -> None:
         """Declare the subcommand's options, once."""

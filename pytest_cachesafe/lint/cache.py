@@ -44,7 +44,11 @@ class Unit(NamedTuple):
 
 def content_hash(data: bytes) -> str:
     """32 hex digits."""
-    from hashlib import blake2b
+    try:
+        # hashlib would load OpenSSL for it, which takes longer than all the hashing.
+        from _blake2 import blake2b
+    except ImportError:
+        from hashlib import blake2b
 
     return blake2b(data, digest_size=16).hexdigest()
 

@@ -50,7 +50,7 @@ class Concluder:
         self._read = read
         self._texts: dict[str, str | None] = {}
         self._located: dict[str, Located | None] = {}
-        self._rules = {rule.code: rule for rule in project.rules}
+        self._rules = project.rules
 
     def conclude(
         self,
@@ -94,7 +94,7 @@ class Concluder:
 
         from pytest_cachesafe.lint.suppress import Suppressions
 
-        known = known_codes() | {rule.code: rule.name for rule in self.project.rules}
+        known = known_codes() | {rule.code: rule.name for rule in self._rules.others}
         suppressions = Suppressions(known, lambda name: self._locate(name) if self._hinted(name) else None)
         kept: dict[str, list[tuple[Finding, list[Span]]]] = {}
         for name, findings in told.items():
@@ -105,9 +105,9 @@ class Concluder:
                     kept.setdefault(name, []).append((finding, sources))
         for name in commented:
             own = []
-            for problem in suppressions.problems(name, self._rules, self.project.strict):
-                if problem.code in self._rules:
-                    rule = self._rules[problem.code]
+            for problem in suppressions.problems(name, self._rules.codes, self.project.strict):
+                rule = self._rules.get(problem.code)
+                if rule is not None:
                     own.append(_finding(rule, problem.message, problem.span, problem.help, problem.fix))
             if own:
                 own = self._fingerprinted(own)
@@ -144,11 +144,11 @@ class Concluder:
 
     def _fresh(self, name: str, reports: Sequence[tuple[Rule, Report]], problem: tuple[int, int, str] | None) -> _Made:
         made = _Made([], [], [])
-        if problem is not None and _SYNTAX in self._rules:
+        syntax = self._rules.get(_SYNTAX) if problem is not None else None
+        if problem is not None and syntax is not None:
             row, column, message = problem
             span = Span(name, row, column, row, column + 1)
-            rule = self._rules[_SYNTAX]
-            made.told.append((_finding(rule, message, span, "fix the syntax: this file was not checked", None), []))
+            made.told.append((_finding(syntax, message, span, "fix the syntax: this file was not checked", None), []))
         for rule, report in reports:
             try:
                 finding = self._from_report(name, rule, report, made.warnings)

@@ -5,13 +5,15 @@ Lists rather than objects: a tree with many flows has thousands of steps.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.api import Report
 from cachesafe_rules.model import Source, Span, Step, Taint
 
 from pytest_cachesafe.findings import Finding, Flow, Location, Severity
-from pytest_cachesafe.lint.flow.arrive import Hit
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.arrive import Hit
 
 __all__ = [
     "finding_from",
@@ -49,6 +51,8 @@ def hit_json(hit: Hit) -> list[Any]:
 
 def hit_from(value: Any) -> Hit:
     """The reverse of `hit_json`; raises ValueError, TypeError or IndexError for what is none."""
+    from pytest_cachesafe.lint.flow.arrive import Hit
+
     sink, part, span, function, ((kind, granularity, api, where, frozen), steps), marks = value
     taint = Taint(Source(kind, granularity, api, Span(*where), frozen), _steps_from(steps))
     return Hit(sink, part, Span(*span), function, taint, tuple(marks))

@@ -147,8 +147,8 @@ class _Project:
 
 
 def _applicable(finding: Finding, unsafe: bool) -> bool:
-    fix = finding.data.get("fix")
-    return bool(fix and fix["edits"]) and fix["applicability"] in (("safe", "unsafe") if unsafe else ("safe",))
+    fix = finding.data.get("fix") or {}
+    return bool(fix.get("edits")) and fix["applicability"] in (("safe", "unsafe") if unsafe else ("safe",))
 
 
 def _fixable(finding: Finding) -> Fixable:

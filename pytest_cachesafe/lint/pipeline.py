@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_cachesafe.lint.discover import is_test_path
@@ -22,13 +23,20 @@ if TYPE_CHECKING:
     from pytest_cachesafe.lint.discover import FileEntry
     from pytest_cachesafe.lint.flow.analysis import Analysis, EntryResult
     from pytest_cachesafe.lint.flow.arrive import Hit
+    from pytest_cachesafe.lint.rule_set import RuleSet
     from pytest_cachesafe.lint.settings import Settings
 
 __all__ = ["Passed", "Pipeline", "Project"]
 
 Lookup = tuple[str, str, int, "str | None"]
 
-_ENTRY, _NEEDLE, _BINARY, _COMMENT = 1, 2, 4, 8
+_ENTRY, _REQUEST, _BINARY, _COMMENT = 1, 2, 4, 8
+# Words of a file that builds requests or keeps a conversation; a structural rule says something of no other file.
+# Rules of other packages are asked about every file that holds one of their needles.
+_REQUEST_WORDS = (
+    b"messages", b"history", b"cache_control", b"cachePoint", b"prompt_cache_key", b"promptCacheKey",
+    b"x-grok-conv-id", b"chat.completions",
+)  # fmt: skip
 # Below this many bytes every file that is reported on is parsed, so that broken ones are told; in large trees that
 # would cost more than all the rest, and what cannot be parsed is other tools' business too.
 _PARSE_ALL_BYTES = 1 << 20
@@ -40,7 +48,7 @@ class Project(NamedTuple):
     root: str
     files: Mapping[str, FileEntry]
     settings: Settings
-    rules: Sequence[Rule]
+    rules: RuleSet
     overlay: Mapping[str, bytes]
     include_tests: bool = False
     strict: bool = False
@@ -72,20 +80,34 @@ class _Unit(NamedTuple):
 class Pipeline:
     """One pass over one project."""
 
-    def __init__(self, project: Project, store: Store, analysis: Analysis, jobs: int = 1) -> None:
+    def __init__(self, project: Project, store: Store, jobs: int = 1) -> None:
         self.project = project
         self.jobs = jobs
         self.store = store
-        self.analysis = analysis
+        self._parse_limit = _PARSE_ALL_BYTES
         self.crashed: list[str] = []
         self.warnings: list[str] = []
-        # Rules with needles look at the tree of one file; the others at what arrives in it.
-        self._on_trees = [rule for rule in project.rules if rule.needles]
-        self._on_flows = [rule for rule in project.rules if not rule.needles]
-        self._by_code = {rule.code: rule for rule in project.rules}
-        self._needles = tuple(dict.fromkeys(needle for rule in self._on_trees for needle in rule.needles))
         self._units: dict[str, _Unit] = {}
         self._options = _names_for_rules(project.settings)
+
+    @cached_property
+    def analysis(self) -> Analysis:
+        """The flow analysis; where no file can hold a sink it is not even imported."""
+        from pathlib import Path
+
+        from pytest_cachesafe.lint.flow.analysis import Analysis
+
+        project = self.project
+        return Analysis(Path(project.root), project.files, project.settings, project.overlay)
+
+    @cached_property
+    def _is_entry(self) -> Callable[[str, bytes], bool]:
+        settings = self.project.settings
+        if settings.prompt_names or settings.sink_keywords or settings.sink_calls or settings.flags:
+            return self.analysis.is_entry
+        from pytest_cachesafe.lint.prefilter import NEEDLES
+
+        return lambda name, data: any(needle in data for needle in NEEDLES)
 
     def run(self, wanted: frozenset[str] | None) -> Passed:
         """Lint the project; `wanted` names the files whose findings will be asked for, None for all of them.
@@ -93,11 +115,14 @@ class Pipeline:
         With a few wanted files only what can concern them is analysed; findings elsewhere are then incomplete.
         """
         flags = self._prefilter()
-        candidates = [name for name, flag in flags.items() if flag & (_ENTRY | _NEEDLE) and self._counts(name)]
+        candidates = [name for name, flag in flags.items() if flag & (_ENTRY | _REQUEST) and self._counts(name)]
         looked_at = [name for name in flags if wanted is None or name in wanted]
         broken = [name for name in looked_at if flags[name] & _BINARY and self._counts(name)]
-        if sum(self._size(name) for name in looked_at) <= _PARSE_ALL_BYTES:
-            candidates += [n for n in looked_at if not flags[n] & (_ENTRY | _NEEDLE | _BINARY) and self._counts(n)]
+        self._parse_limit = _PARSE_ALL_BYTES
+        if sum(self._size(name) for name in looked_at) > _PARSE_ALL_BYTES:
+            self._parse_limit = -1
+        else:
+            candidates += [n for n in looked_at if not flags[n] & (_ENTRY | _REQUEST | _BINARY) and self._counts(n)]
         self._analyse(candidates, wanted, flags)
         return self._conclude(broken, [n for n in looked_at if flags[n] & _COMMENT and self._counts(n)])
 
@@ -139,9 +164,10 @@ class Pipeline:
     def _flags_of(self, name: str, data: bytes) -> int:
         if b"\0" in data:
             return _BINARY
-        flag = _ENTRY if self.analysis.is_entry(name, data) else 0
-        if any(needle in data for needle in self._needles):
-            flag |= _NEEDLE
+        flag = _ENTRY if self._is_entry(name, data) else 0
+        words = (*_REQUEST_WORDS, *self.project.rules.other_needles)
+        if flag or any(word in data for word in words):
+            flag |= _REQUEST
         # A suppression names us or one of our rules; of a bare `noqa` nobody can say whether it is of use.
         if b"cachesafe" in data or b"CSF" in data:
             flag |= _COMMENT
@@ -184,7 +210,7 @@ class Pipeline:
         if name not in self.project.overlay:
             known = self.store.unit(name)
             if known is not None:
-                made = _decoded(known, self._by_code)
+                made = _decoded(known, self.project.rules.codes)
                 if made is not None:
                     return made
         crashes = len(self.crashed)
@@ -195,6 +221,9 @@ class Pipeline:
         return unit
 
     def _fresh(self, name: str, flag: int) -> _Unit:
+        rules = self._structural_rules(name) if flag & _REQUEST else []
+        if not rules and not flag & _ENTRY:
+            return self._only_parsed(name)
         try:
             result = self.analysis.analyse(name)
         except Exception as error:
@@ -207,19 +236,29 @@ class Pipeline:
         if parsed is None or parsed.tree is None:
             fault = parsed.error if parsed is not None else None
             problem = (fault.row, fault.column, fault.message) if fault is not None else (1, 1, "cannot be read")
-        elif flag & _NEEDLE:
-            reports = self._structural(name, result)
+        elif rules:
+            reports = self._structural(name, result, rules)
         return _Unit(result.hits, result.votes, reports, used, result.lookups, problem)
 
-    def _structural(self, name: str, result: EntryResult) -> list[tuple[str, Report]]:
+    def _only_parsed(self, name: str) -> _Unit:
+        """No sink and nothing for a rule: all that can be wrong is the syntax."""
+        from pytest_cachesafe.lint.parse import parse
+
+        if self._size(name) > self._parse_limit:
+            return _Unit((), (), (), (name,))
+        fault = parse(self._read(name) or b"", name).error
+        problem = None if fault is None else (fault.row, fault.column, fault.message)
+        return _Unit((), (), (), (name,), (), problem)
+
+    def _structural_rules(self, name: str) -> list[Rule]:
+        data = self._read(name) or b""
+        return [rule for rule in self.project.rules.on_trees() if any(needle in data for needle in rule.needles)]
+
+    def _structural(self, name: str, result: EntryResult, rules: Sequence[Rule]) -> list[tuple[str, Report]]:
         from pytest_cachesafe.lint.parse import column
         from pytest_cachesafe.lint.view import build_view
 
         parsed = result.parsed
-        data = self._read(name) or b""
-        rules = [rule for rule in self._on_trees if any(needle in data for needle in rule.needles)]
-        if not rules:
-            return []
         try:
             view = build_view(parsed.tree, name, lambda row, offset: column(parsed, row, offset), result.taints)
         except Exception as error:
@@ -248,6 +287,11 @@ class Pipeline:
     # From units to findings
 
     def _conclude(self, binary: Sequence[str], commented: Sequence[str]) -> Passed:
+        units = self._units.values()
+        if not (binary or commented or any(unit.hits or unit.reports or unit.problem for unit in units)):
+            # The usual case in a commit hook: nothing of what follows need be imported.
+            read = {name for unit in units for name in unit.used}
+            return Passed([], [], self.crashed, self.warnings, frozenset(read - self.project.files.keys()))
         from cachesafe_rules.folding import fold
         from cachesafe_rules.model import ModuleView
 
@@ -260,7 +304,8 @@ class Pipeline:
         for name in sorted(self._units):
             unit = self._units[name]
             if unit.reports:
-                told.setdefault(name, []).extend((self._by_code[code], report) for code, report in unit.reports)
+                by_code = self.project.rules.of(code for code, _ in unit.reports)
+                told.setdefault(name, []).extend((by_code[code], report) for code, report in unit.reports)
             if unit.problem is not None:
                 problems[name] = unit.problem
             extra.update(unit.used)
@@ -270,7 +315,7 @@ class Pipeline:
             if not self._counts(name):
                 continue
             view = ModuleView(name, arrivals)
-            for rule in self._on_flows:
+            for rule in self.project.rules.on_flows():
                 told.setdefault(name, []).extend((rule, report) for report in self._checked(rule, name, view))
         folded = {name: fold(reports) for name, reports in told.items() if reports}
         concluded = Concluder(self.project, self.store, self._text).conclude(folded, problems, commented)
@@ -311,6 +356,10 @@ def _words(error: BaseException) -> str:
 
 def _encoded(unit: _Unit) -> Any:
     from pytest_cachesafe.lint.cache import Unit
+
+    problem = list(unit.problem) if unit.problem is not None else None
+    if not unit.hits and not unit.reports:
+        return Unit([], [list(vote) for vote in dict.fromkeys(unit.votes)], [], unit.used, unit.lookups, problem)
     from pytest_cachesafe.lint.encode import hit_json, report_json
 
     return Unit(
@@ -319,23 +368,27 @@ def _encoded(unit: _Unit) -> Any:
         [[code, report_json(report)] for code, report in unit.reports],
         unit.used,
         unit.lookups,
-        list(unit.problem) if unit.problem is not None else None,
+        problem,
     )
 
 
-def _decoded(unit: Any, rules: Mapping[str, Rule]) -> _Unit | None:
+def _decoded(unit: Any, codes: frozenset[str]) -> _Unit | None:
     """A unit from the cache; None where it is damaged."""
-    from pytest_cachesafe.lint.encode import hit_from, report_from
-
     try:
-        reports = tuple((code, report_from(report)) for code, report in unit.reports)
-        if any(code not in rules for code, _ in reports):
+        hits: list[Hit] = []
+        reports: list[tuple[str, Report]] = []
+        if unit.hits or unit.reports:
+            from pytest_cachesafe.lint.encode import hit_from, report_from
+
+            hits = list(map(hit_from, unit.hits))
+            reports = [(code, report_from(report)) for code, report in unit.reports]
+        if any(code not in codes for code, _ in reports):
             return None
         problem = None
         if unit.problem is not None:
             row, column, message = unit.problem
             problem = (int(row), int(column), str(message))
         votes = [(str(mark), str(word)) for mark, word in unit.votes]
-        return _Unit(list(map(hit_from, unit.hits)), votes, reports, unit.used, unit.lookups, problem)
+        return _Unit(hits, votes, reports, unit.used, unit.lookups, problem)
     except (TypeError, ValueError, IndexError, KeyError):
         return None

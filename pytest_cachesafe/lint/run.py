@@ -9,12 +9,13 @@ from __future__ import annotations
 import gc
 import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_cachesafe.lint.options import LintOptions
+from pytest_cachesafe.lint.rule_set import RuleSet
 from pytest_cachesafe.usage import UsageError
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ __all__ = ["Outcome", "Run", "lint", "lint_text", "run_lint", "runs_of", "settin
 
 
 class Outcome(NamedTuple):
-    """`result` has names for people (see `naming`). `text` is what standard output gets in place of a report: a diff, or
+    """`result` has names for people (see `naming`). `text` is what standard output gets in place of a report: a diff or
     the mended standard input. `failed`: a file could not be read or a rule failed, exit status 2. `written`: how many
     findings a new baseline has."""
 
@@ -122,7 +123,7 @@ def lint_text(
     codes, others, _ = _rules(settings, strict=False)
     with no_collection():
         passed = _pass(
-            settings, files, _loaded(codes, others), {filename: data}, Store(settings.root, None, 0), None, tests=True
+            settings, files, RuleSet(codes, others), {filename: data}, Store(settings.root, None, 0), None, tests=True
         )
     if passed.crashed:
         raise RuntimeError(passed.crashed[0])
@@ -183,14 +184,6 @@ def _rules(settings: Settings, *, strict: bool) -> tuple[frozenset[str], tuple[R
     if not strict:
         on -= {"CSF904"}
     return on, tuple(rule for rule in others if rule.code in on), known
-
-
-def _loaded(codes: Iterable[str], others: Sequence[Rule]) -> tuple[Rule, ...]:
-    """The rules with these codes: ours are imported now, which a run that the cache answers does without."""
-    from cachesafe_rules.registry import known_codes, load_rules
-
-    own, wanted = known_codes(), set(codes)
-    return (*load_rules(code for code in own if code in wanted), *(rule for rule in others if rule.code in wanted))
 
 
 def runs_of(options: LintOptions) -> list[Run]:
@@ -283,24 +276,29 @@ def passed_of(run: Run, options: LintOptions, started: int) -> Passed:
         # Nearly everything is asked for: then all of it, and the next run finds it in the cache.
         wanted = None
     store.begin(index)
-    passed = _pass(run.settings, run.discovery.project, _loaded(run.codes, run.others), run.overlay, store, wanted,
+    passed = _pass(run.settings, run.discovery.project, RuleSet(run.codes, run.others), run.overlay, store, wanted,
                    tests=run.settings.tests, strict=options.strict, jobs=options.jobs)  # fmt: skip
     store.save()
     if wanted is None and not run.overlay and not passed.crashed:
-        from pytest_cachesafe.lint.encode import finding_json
+        found = []
+        if passed.findings:
+            from pytest_cachesafe.lint.encode import finding_json
 
-        found = [finding_json(finding) for finding in passed.findings]
+            found = [finding_json(finding) for finding in passed.findings]
         store.save_whole(index, passed.extra, [found, passed.suppressed, passed.warnings])
     return passed
 
 
 def _known(stored: Any) -> Passed | None:
-    from pytest_cachesafe.lint.encode import finding_from
     from pytest_cachesafe.lint.pipeline import Passed
 
     try:
         findings, suppressed, warnings = stored
-        return Passed(list(map(finding_from, findings)), list(suppressed), [], list(warnings), frozenset())
+        if findings:
+            from pytest_cachesafe.lint.encode import finding_from
+
+            findings = list(map(finding_from, findings))
+        return Passed(list(findings), list(suppressed), [], list(warnings), frozenset())
     except (TypeError, ValueError, KeyError, IndexError):
         return None
 
@@ -308,7 +306,7 @@ def _known(stored: Any) -> Passed | None:
 def _pass(
     settings: Settings,
     files: Mapping[str, FileEntry],
-    rules: Sequence[Rule],
+    rules: RuleSet,
     overlay: Mapping[str, bytes],
     store: Any,
     wanted: frozenset[str] | None,
@@ -317,11 +315,10 @@ def _pass(
     strict: bool = False,
     jobs: int = 1,
 ) -> Passed:
-    from pytest_cachesafe.lint.flow.analysis import Analysis
     from pytest_cachesafe.lint.pipeline import Pipeline, Project
 
     project = Project(str(settings.root), files, settings, rules, overlay, tests, strict)
-    return Pipeline(project, store, Analysis(settings.root, files, settings, overlay), jobs).run(wanted)
+    return Pipeline(project, store, jobs).run(wanted)
 
 
 def judge(options: LintOptions, passes: Sequence[tuple[Run, Passed]]) -> Outcome:
@@ -349,7 +346,7 @@ def judge(options: LintOptions, passes: Sequence[tuple[Run, Passed]]) -> Outcome
         result.crashed += passed.crashed
         failed = failed or bool(passed.crashed or run.discovery.unreadable)
         fired = {finding.code for finding in share.findings}
-        rules.update((rule.code, rule) for rule in _loaded(fired, run.others))
+        rules.update(RuleSet(run.codes, run.others).of(fired))
         if share.written is not None:
             written = (written or 0) + share.written
     result.findings.sort(key=_order)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from hashlib import sha256
 from typing import IO, Literal
 
 __all__ = ["Redact", "clip", "display_width", "printable", "redact", "relative", "visible"]
@@ -96,6 +95,8 @@ def redact(text: str, mode: Redact = "none") -> str:
     size = f"{len(text):,} character{'' if len(text) == 1 else 's'}"
     if mode == "text" or len(text) < _GUESSABLE:
         return f"[{size}]"
+    from hashlib import sha256
+
     return f"[{size}, sha256 {sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}]"
 
 
