@@ -37,9 +37,8 @@ class Hit(NamedTuple):
 def prompt_atoms(engine: Engine, frame: Frame, value: Value, node: ast.AST, depth: int = 5) -> Any:
     """What a value adds to a prompt: of messages and blocks their text only, of callables what they return."""
     shape = value.shape
+    # Not the order of a set that is still a set: what is named like a prompt may be its vocabulary.
     atoms = value.atoms
-    if value.latent:
-        atoms = merge(atoms, value.latent)
     if shape is None or not depth:
         return atoms
     if isinstance(shape, DictShape):
@@ -193,12 +192,22 @@ def role_of(value: Value | None) -> str:
 def message(engine: Engine, frame: Frame, node: ast.AST, role: str, content: Value, content_node: ast.AST, label: str) -> Mark | None:
     """A message of a role: system text arrives, other text takes back what was only named like system text."""
     if role == "system":
+        if _is_reminder(frame, content_node):
+            # Put behind the history by design.
+            return new_mark(frame, node, "message")
         mark = new_mark(frame, node, "message")
         arrive(engine, frame, content_node, content, label, "system", (mark,))
         return mark
     if role == "other":
         user_text(engine, frame, content)
     return None
+
+
+def _is_reminder(frame: Frame, node: ast.AST) -> bool:
+    from pytest_cachesafe.lint.flow.module import dotted_name
+
+    words = f"{dotted_name(node)} {frame.qualname}".lower()
+    return "reminder" in words or "heartbeat" in words
 
 
 def user_text(engine: Engine, frame: Frame, content: Value) -> None:
@@ -243,7 +252,7 @@ def dict_arrivals(engine: Engine, frame: Frame, node: ast.AST, value: Value, nod
             arrive(engine, frame, nodes[key], fields[key], f"{key!r} of a request")
     if "description" in fields and sinks.TOOL_KEYS & fields.keys() and "description" in nodes:
         arrive(engine, frame, nodes["description"], fields["description"], "description of a tool", "tools")
-    if "tools" in fields and "tools" in nodes and (fields.keys() & sinks.BESIDE_SYSTEM or "system" in fields):
+    if "tools" in fields and "tools" in nodes and fields.keys() & sinks.BESIDE_TOOLS:
         tools(engine, frame, nodes["tools"], fields["tools"])
     return value
 

@@ -240,7 +240,8 @@ def external(engine: Engine, frame: Frame, node: ast.Call, dotted: str, spelt: s
             if last in ("Field", "field"):
                 return construct.field_default(engine, frame, arguments)
             if last in ("asdict", "vars") and isinstance(picked.shape, Obj):
-                return Value(picked.atoms, DictShape(dict(picked.shape.fields)))
+                made = picked.shape.cls.constructed
+                return Value(picked.atoms, DictShape({**made, **picked.shape.fields}))
             return picked
         atoms = EMPTY
         for item in arguments.every():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from pytest_cachesafe.lint.flow.values import EMPTY, NOTHING, DictShape, Func, Lambda, Obj, Value, merge
+from pytest_cachesafe.lint.flow.values import EMPTY, NOTHING, DictShape, Func, Lambda, Obj, Value, join, merge
 from pytest_cachesafe.lint.tables import transfers
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.frame import Frame
     from pytest_cachesafe.lint.flow.module import ClassInfo
 
-__all__ = ["construct", "field_default", "text_object"]
+__all__ = ["annotated", "construct", "field_default", "text_object"]
 
 
 def construct(engine: Engine, frame: Frame, node: ast.Call, cls: ClassInfo, arguments: Arguments) -> Value:
@@ -36,11 +36,16 @@ def construct(engine: Engine, frame: Frame, node: ast.Call, cls: ClassInfo, argu
                 if name not in fields and any(a.source is None and a.mark is None for a in value.atoms.values()):
                     fields[name] = substitute(value, init.key, given, None)
     else:
-        names = [n for c in reversed(engine.mro(cls)) for n in _annotated(c)]
+        names = [n for c in reversed(engine.mro(cls)) for n in annotated(c)]
         for name, value in zip(names, arguments.positional):
             fields[name] = value
         for name, (value, _) in arguments.keywords.items():
             fields[name] = value
+    if init is None:
+        for name, value in fields.items():
+            if any(a.source is not None for a in value.atoms.values()):
+                old = cls.constructed.get(name)
+                cls.constructed[name] = value if old is None else join(old, value)
     atoms = EMPTY
     if any(transfers.TEXT_CLASSES.search(w) for w in engine.base_words(cls)):
         for name in ("content", "text", "template", "prompt", "parts", "value"):
@@ -49,7 +54,8 @@ def construct(engine: Engine, frame: Frame, node: ast.Call, cls: ClassInfo, argu
     return Value(atoms, Obj(cls, fields))
 
 
-def _annotated(cls: ClassInfo) -> list[str]:
+def annotated(cls: ClassInfo) -> list[str]:
+    """Annotated names of a class body in order: the fields of a dataclass or model."""
     return [
         s.target.id
         for s in cls.node.body

@@ -222,7 +222,7 @@ class Engine:
         found: Value | None = None
         for current in self.mro(cls):
             self.run_class(current)
-            for table in (current.attributes, current.env):
+            for table in (current.attributes, current.env, current.constructed):
                 if name in table:
                     value = table[name]
                     found = value if found is None else join(found, value)

@@ -247,6 +247,8 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
             arrive(engine, frame, node, value, f"{key!r} of a request")
         elif key in ("content", "text") and _is_first_message(target.value):
             arrive(engine, frame, node, value, f"{dotted_name(target.value) or 'the first message'}[{key!r}]")
+        elif key == "description" and isinstance(target.value, ast.Subscript) and isinstance(target.value.slice, ast.Constant) and target.value.slice.value == "function":
+            arrive(engine, frame, node, value, "description of a tool", "tools", atoms=value.all_atoms())
         elif key == "tools":
             from pytest_cachesafe.lint.flow.arrive import tools
 

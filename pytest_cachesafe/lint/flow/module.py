@@ -68,7 +68,7 @@ class FunctionInfo:
 class ClassInfo:
     """A class of the project. `attributes` joins what all of its methods write to `self`; see `classes`."""
 
-    __slots__ = ("attributes", "base_names", "bases", "env", "methods", "module", "name", "node", "qualname", "state")
+    __slots__ = ("attributes", "base_names", "bases", "constructed", "env", "methods", "module", "name", "node", "qualname", "state")
 
     def __init__(self, node: ast.ClassDef, module: Module, qualname: str) -> None:
         self.node = node
@@ -81,6 +81,8 @@ class ClassInfo:
         self.env: dict[str, Value] = {}
         self.attributes: dict[str, Value] = {}
         self.state = 0
+        # What objects were made with, per field: for those that are handed around by annotation only.
+        self.constructed: dict[str, Value] = {}
 
     @property
     def key(self) -> str:

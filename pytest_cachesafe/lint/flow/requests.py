@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cachesafe_rules.model import Source, Step
 from pytest_cachesafe.lint.flow.arrive import arrive, hit, message, role_of, role_word, tools, user_text
+from pytest_cachesafe.lint.flow.construct import annotated
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.values import EMPTY, NOTHING, Atom, Cls, Const, DictShape, ListShape, TemplateShape, Value
 from pytest_cachesafe.lint.tables import sinks
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.calls import Arguments
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
+    from pytest_cachesafe.lint.flow.module import ClassInfo
 
 __all__ = ["sinks_of_call"]
 
@@ -57,7 +59,8 @@ def _keywords(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments
     agent = bool(sinks.AGENT_CALLEES.search(last))
     for name, (value, where) in arguments.keywords.items():
         if name == "tools":
-            tools(engine, frame, where, value)
+            if agent or arguments.keywords.keys() & sinks.BESIDE_TOOLS:
+                tools(engine, frame, where, value)
         elif name in tables.system_keywords or (name not in ("content", "role") and tables.is_system_name(name)):
             arrive(engine, frame, where, value, f"argument {name} of {last or 'a call'}")
             _state_placeholder(engine, frame, where, value, name, last, agent)
@@ -72,6 +75,9 @@ def _keywords(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments
             arrive(engine, frame, where, value, f"argument {name} of {last}")
         elif name == "few_shot_examples" or sinks.FEW_SHOT.search(name):
             arrive(engine, frame, where, value, f"few-shot examples ({name})", "few_shot")
+    if sinks.PROMPT_ARGUMENTS.search(last):
+        for name, (value, where) in arguments.keywords.items():
+            arrive(engine, frame, where, value, f"{name} of {last}")
     place = tables.sink_calls.get(last, tables.sink_calls.get(dotted_name(node.func)))
     if isinstance(place, int) and place < len(arguments.positional):
         arrive(engine, frame, arguments.nodes[place], arguments.positional[place], sinks.DATED_METHODS.get(last, f"argument {place + 1} of {last}"))
@@ -107,8 +113,9 @@ def _message(engine: Engine, frame: Frame, node: ast.Call, function: Value, spel
         # A block that asks not to be cached stands behind those that are.
         return NOTHING
     if isinstance(function.shape, Cls):
-        words = engine.base_words(function.shape.cls) - {function.shape.cls.name}
-        if last in sinks.SYSTEM_MAKERS and not any(_MESSAGE_BASES.search(w) for w in words) and not function.shape.cls.node.decorator_list:
+        cls = function.shape.cls
+        words = engine.base_words(cls) - {cls.name}
+        if last in sinks.SYSTEM_MAKERS and not any(_MESSAGE_BASES.search(w) for w in words) and not _holds_content(engine, cls):
             # A class of the project that only shares the name, such as a widget.
             return None
     names = sinks.SYSTEM_MAKERS.get(last)
@@ -146,6 +153,12 @@ def _message(engine: Engine, frame: Frame, node: ast.Call, function: Value, spel
         return None
     fields = {k: v for k, (v, _) in arguments.keywords.items()} | {"role": Value(shape=Const("system")), "content": content}
     return Value(EMPTY, DictShape(fields, mark))
+
+
+def _holds_content(engine: Engine, cls: ClassInfo) -> bool:
+    init = engine.method(cls, "__init__")
+    names = set(init.params) if init is not None else {n for c in engine.mro(cls) for n in annotated(c)}
+    return bool(names & {"content", "role"})
 
 
 def _template(engine: Engine, frame: Frame, node: ast.Call, spelt: str, last: str, arguments: Arguments) -> Value | None:

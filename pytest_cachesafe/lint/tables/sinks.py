@@ -8,7 +8,7 @@ __all__ = ["is_system_name", "is_system_role"]
 
 _SYSTEM = re.compile(
     r"(?:^|_)(?:system|sys|developer)_?(?:prompt|message|msg|instruction|content|text|template|context|preamble|header|block|part|section)s?"
-    r"(?:$|_(?!id|ids|path|paths|file|files|filename|token|tokens|count|len|length|size|name|names|type|role|hash|key|keys|dir|time|at|version|class|cls|"
+    r"(?:$|_(?!id|ids|dict|meta|path|paths|file|files|filename|token|tokens|count|len|length|size|name|names|type|role|hash|key|keys|dir|time|at|version|class|cls|"
     r"fn|func|enabled|index|idx|url|override|overrides|cache|cached|hook|hooks|callback|event|events|reminder|builder|factory|manager|provider|loader|config|settings|metadata|"
     r"tokens?_\w+|exists|changed|updated_at|created_at|added|sent|var|vars|variables|param|params|field|option|flag|mode|label|schema|"
     r"format|source|diff|stats|limit|max|budget|chars|error|errors|warning|log|usage|cost)(?:$|\w))"
@@ -81,6 +81,10 @@ SYSTEM_KEYWORDS = frozenset((
 AGENT_KEYWORDS = frozenset(("instruction", "backstory", "goal", "persona", "prompt", "introduction", "guidelines", "introduction"))
 AGENT_CALLEES = re.compile(r"(?:Agent|Assistant|Crew|Swarm|Team|create_react_agent|create_agent|create_deep_agent|create_supervisor|ReActAgent|AgentConfig|AgentSpec|GPTAssistant)\w*$")
 BESIDE_SYSTEM = frozenset(("messages", "model", "max_tokens", "contents", "history", "prompt", "input", "tools"))
+
+BESIDE_TOOLS = frozenset(("messages", "model", "max_tokens", "contents", "input", "system", "instructions", "system_prompt", "llm", "name"))
+# Objects that carry what a system prompt is filled with.
+PROMPT_ARGUMENTS = re.compile(r"(?:System|Sys)Prompt(?:Args|Arguments|Vars|Variables|Context|Params|Data|Inputs?|Values|Fields)$")
 
 # First positional argument is system text.
 POSITIONAL_SYSTEM: dict[str, int] = {"ChatAgent": 0, "with_conversation_start_date": 0, "with_instructions": 0}
