@@ -195,7 +195,7 @@ class Store:
 
     def _known(self, name: str) -> list[Any] | None:
         known, entry = self._files.get(name), self._entries.get(name)
-        if known is None or entry is None or len(known) != 4:
+        if entry is None or not isinstance(known, list) or [type(x) for x in known] != [int, int, str, int]:
             return None
         if known[0] == entry.size and known[1] == entry.mtime_ns:
             return known

@@ -117,14 +117,15 @@ class Pipeline:
         flags = self._prefilter()
         candidates = [name for name, flag in flags.items() if flag & (_ENTRY | _REQUEST) and self._counts(name)]
         looked_at = [name for name in flags if wanted is None or name in wanted]
-        broken = [name for name in looked_at if flags[name] & _BINARY and self._counts(name)]
+        # Told by one byte, so in large trees as well.
+        candidates += [name for name in looked_at if flags[name] & _BINARY and self._counts(name)]
         self._parse_limit = _PARSE_ALL_BYTES
         if sum(self._size(name) for name in looked_at) > _PARSE_ALL_BYTES:
             self._parse_limit = -1
         else:
             candidates += [n for n in looked_at if not flags[n] & (_ENTRY | _REQUEST | _BINARY) and self._counts(n)]
         self._analyse(candidates, wanted, flags)
-        return self._conclude(broken, [n for n in looked_at if flags[n] & _COMMENT and self._counts(n)])
+        return self._conclude([n for n in looked_at if flags[n] & _COMMENT and self._counts(n)])
 
     def _counts(self, name: str) -> bool:
         """Whether a file is production code (or tests are asked for): a test's own prompts harm nobody."""
@@ -223,7 +224,7 @@ class Pipeline:
     def _fresh(self, name: str, flag: int) -> _Unit:
         rules = self._structural_rules(name) if flag & _REQUEST else []
         if not rules and not flag & _ENTRY:
-            return self._only_parsed(name)
+            return self._only_parsed(name, force=bool(flag & _BINARY))
         try:
             result = self.analysis.analyse(name)
         except Exception as error:
@@ -240,11 +241,11 @@ class Pipeline:
             reports = self._structural(name, result, rules)
         return _Unit(result.hits, result.votes, reports, used, result.lookups, problem)
 
-    def _only_parsed(self, name: str) -> _Unit:
+    def _only_parsed(self, name: str, *, force: bool) -> _Unit:
         """No sink and nothing for a rule: all that can be wrong is the syntax."""
         from pytest_cachesafe.lint.parse import parse
 
-        if self._size(name) > self._parse_limit:
+        if self._size(name) > self._parse_limit and not force:
             return _Unit((), (), (), (name,))
         fault = parse(self._read(name) or b"", name).error
         problem = None if fault is None else (fault.row, fault.column, fault.message)
@@ -286,9 +287,9 @@ class Pipeline:
 
     # From units to findings
 
-    def _conclude(self, binary: Sequence[str], commented: Sequence[str]) -> Passed:
+    def _conclude(self, commented: Sequence[str]) -> Passed:
         units = self._units.values()
-        if not (binary or commented or any(unit.hits or unit.reports or unit.problem for unit in units)):
+        if not (commented or any(unit.hits or unit.reports or unit.problem for unit in units)):
             # The usual case in a commit hook: nothing of what follows need be imported.
             read = {name for unit in units for name in unit.used}
             return Passed([], [], self.crashed, self.warnings, frozenset(read - self.project.files.keys()))
@@ -299,7 +300,7 @@ class Pipeline:
         from pytest_cachesafe.lint.flow.analysis import settle
 
         told: dict[str, list[tuple[Rule, Report]]] = {}
-        problems: dict[str, tuple[int, int, str]] = dict.fromkeys(binary, (1, 1, "binary data, not Python source"))
+        problems: dict[str, tuple[int, int, str]] = {}
         extra: set[str] = set()
         for name in sorted(self._units):
             unit = self._units[name]
