@@ -142,6 +142,10 @@ def _fresh(shape: Shape, function: str, value: Expr) -> str | None:
     for part in walk(own):
         if part.call is not None and last_part(part.call.name) in _FRESH:
             return f"{part.call.name}()"
+        local = shape.local_function(part.call, function) if part.call is not None else ""
+        for binding in shape.returns(local) if local else ():
+            if binding.value is not None and (found := volatile_in(shape, local, binding.value)):
+                return f"{found}()"
     for part in walk(own):
         if part.kind in ("name", "attribute"):
             name_words = words_of_name(part)

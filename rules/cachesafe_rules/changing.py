@@ -94,7 +94,11 @@ def pieces_of(shape: Shape, function: str, content: Expr) -> list[Expr]:
 
 def _filled(shape: Shape, function: str, expr: Expr) -> list[Expr]:
     call = expr.call
-    if call is None or last_part(call.name) != "format" or call.receiver is None:
+    if call is None or call.receiver is None:
+        return []
+    if last_part(call.name) == "replace" and len(call.args) == 2:
+        return _replaced(shape, function, call.receiver, call.args)
+    if last_part(call.name) != "format":
         return []
     template = constant_text(shape.resolve(function, call.receiver))
     if template is None:
@@ -119,6 +123,25 @@ def _filled(shape: Shape, function: str, expr: Expr) -> list[Expr]:
     except ValueError:
         return []
     return out
+
+
+def _replaced(shape: Shape, function: str, receiver: Expr, args: list[Expr]) -> list[Expr]:
+    """`TEMPLATE.replace("{x}", value)`, also several in a row."""
+    placeholder = constant_text(args[0])
+    value = shape.resolve(function, receiver)
+    pieces = _filled(shape, function, value) or [value]
+    out: list[Expr] = []
+    for piece in pieces:
+        text = constant_text(piece)
+        if text is None or not placeholder or placeholder not in text:
+            out.append(piece)
+            continue
+        for number, part in enumerate(text.split(placeholder)):
+            if number:
+                out.append(args[1])
+            if part:
+                out.append(Expr("constant", piece.span, value=part))
+    return out if len(out) > 1 else []
 
 
 def changing_value(shape: Shape, function: str, expr: Expr) -> str | None:
@@ -184,6 +207,9 @@ def _inside(shape: Shape, function: str, part: Expr, depth: int) -> Iterator[str
     elif part.kind == "comprehension":
         for generator in part.generators:
             yield _changing(shape, function, generator.iterable, depth - 1)
+    elif part.kind == "subscript" and part.items[0].name in _WHOLE:
+        # One field of the state, of which nothing is known.
+        return
     elif part.kind in ("fstring", "list", "tuple", "star", "subscript") or (
         part.kind == "operation" and part.name in ("+", "or", "%")
     ):

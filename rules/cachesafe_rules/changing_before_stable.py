@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.assembled import assembled_lists
 from cachesafe_rules.changing import changing_piece, changing_value, pieces_of, volatile_in
-from cachesafe_rules.expressions import is_constant_name, is_history, spelt, static_length
+from cachesafe_rules.expressions import is_constant_name, is_history, last_part, spelt, static_length
 from cachesafe_rules.model import Expr, MessageList, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Request, Shape, shape_of
@@ -171,8 +171,13 @@ def _has_history(shape: Shape, request: Request) -> str | None:
     if messages is None:
         return None
     for part in shape.flow(messages, request.function, request.span)[:20]:
-        if is_history(part.expr) and (part.expr.kind == "attribute" or shape.is_parameter(part.function, part.expr)):
-            return spelt(part.expr)
+        expr = part.expr
+        if is_history(expr) and (
+            expr.kind == "attribute"
+            or shape.is_parameter(part.function, expr)
+            or any(last_part(call.name) == "append" and call.in_loop for call in shape.mutations(part.function, expr))
+        ):
+            return spelt(expr)
     return None
 
 

@@ -150,7 +150,7 @@ def _rebuilt(shape: Shape) -> Iterator[tuple[Span, str]]:
         if not is_history(iterable):
             continue
         if _drops_answers(generator.tests):
-            yield expr.span, "the assistant's answers are left out of the history"
+            yield expr.span, "answers or tool results are left out of the history"
             continue
         index = _index_of(generator.iterable, generator.target)
         own = {name.name for name in walk(generator.target) if name.kind == "name" and name.name}
@@ -198,7 +198,7 @@ def _drops_answers(tests: list[Expr]) -> bool:
         value = test.items[1].value if test.items[1].kind == "constant" else None
         if not _names_role(test.items[0]):
             continue
-        if (test.name == "!=" and value in ("assistant", "ai", "model")) or (
+        if (test.name == "!=" and value in ("assistant", "ai", "model", "tool", "function")) or (
             test.name == "==" and value in ("user", "human")
         ):
             return True
@@ -221,6 +221,10 @@ def _altered(shape: Shape, function: str, element: Expr, index: str | None) -> s
     for part in walk(element):
         if part.kind == "conditional" and index and _mentions(part.items[0], index):
             return "earlier messages change with their distance from the end"
+        if part.kind == "operation" and part.name == "-" and index and _from_end(shape, function, part, index):
+            return "earlier messages change with their distance from the end"
+        if part.kind == "subscript" and part.items[1].kind == "slice" and _is_content(part.items[0]):
+            return "earlier messages are cut"
         if part.call is not None:
             name = last_part(part.call.name)
             if name in _IMAGE:
@@ -232,6 +236,12 @@ def _altered(shape: Shape, function: str, element: Expr, index: str | None) -> s
             if name == "sub" and any(_is_content(arg) for arg in part.call.args):
                 return "text is replaced in earlier messages"
     return None
+
+
+def _from_end(shape: Shape, function: str, difference: Expr, index: str) -> bool:
+    """`len(history) - i`."""
+    values = [shape.resolve(function, item) for item in difference.items]
+    return _mentions(difference, index) and any(v.call is not None and v.call.name == "len" for v in values)
 
 
 def _written_into(shape: Shape, function: str, content: Expr, own: set[str]) -> str | None:
@@ -387,12 +397,18 @@ def _appended(shape: Shape) -> Iterator[tuple[Span, str]]:
             and _free(shape, calls[0].function, calls[0].conditions)
             and _skips_answers(calls[0].conditions)
         ):
-            yield calls[0].span, "the assistant's answers are left out of the history"
+            yield calls[0].span, "answers or tool results are left out of the history"
 
 
 def _counts_from_end(test: Expr) -> bool:
     """`i < len(messages) - 5`."""
-    return any(part.call is not None and part.call.name == "len" for part in walk(test))
+    return any(
+        part.kind == "operation"
+        and part.name == "-"
+        and part.items[0].call is not None
+        and part.items[0].call.name == "len"
+        for part in walk(test)
+    )
 
 
 def _skips_answers(conditions: tuple[Condition, ...]) -> bool:

@@ -94,7 +94,7 @@ class MarkerOnChangingBlock(Rule):
         shape = shape_of(context.view)
         users = _inside_user_messages(shape)
         seen: set[Span] = set()
-        for block, function in _marked(shape):
+        for block, function, place in _marked(shape):
             text = next((block.entries[key] for key in _TEXT if key in block.entries), None)
             if text is None or block.span in seen:
                 continue
@@ -105,15 +105,28 @@ class MarkerOnChangingBlock(Rule):
                 seen.add(block.span)
                 yield Report(
                     f"the marked block holds {found}, so each request writes a cache entry that none reads",
-                    block.span,
+                    place,
                     help=_HELP,
                 )
 
 
-def _marked(shape: Shape) -> Iterator[tuple[Expr, str]]:
+def _marked(shape: Shape) -> Iterator[tuple[Expr, str, Span]]:
+    for binding in shape.view.bindings:
+        # `blocks[-1]["cache_control"] = …` for a list that is built just before.
+        target = binding.target
+        if target is not None and target.kind == "subscript" and target.items[1].value == "cache_control":
+            last = target.items[0]
+            if (
+                last.kind == "subscript"
+                and last.items[1].value == -1
+                and not shape.mutations(binding.function, last.items[0])
+            ):
+                blocks = shape.resolve(binding.function, last.items[0])
+                if blocks.kind == "list" and blocks.items:
+                    yield shape.resolve(binding.function, blocks.items[-1]), binding.function, binding.span
     for display in shape.view.dicts:
         if marked_blocks(display.expr):
-            yield display.expr, display.function
+            yield display.expr, display.function, display.expr.span
         for value in display.expr.entries.values():
             yield from _before_points(shape, display.function, value)
     for call in shape.view.calls:
@@ -121,13 +134,13 @@ def _marked(shape: Shape) -> Iterator[tuple[Expr, str]]:
             yield from _before_points(shape, call.function, value)
 
 
-def _before_points(shape: Shape, function: str, value: Expr) -> Iterator[tuple[Expr, str]]:
+def _before_points(shape: Shape, function: str, value: Expr) -> Iterator[tuple[Expr, str, Span]]:
     """Blocks of a list that a Bedrock cache point follows."""
     value = shape.resolve(function, value)
     if value.kind == "list":
         for block, point in zip(value.items, value.items[1:], strict=False):
             if "cachePoint" in point.entries:
-                yield shape.resolve(function, block), function
+                yield shape.resolve(function, block), function, block.span
 
 
 def _inside_user_messages(shape: Shape) -> set[int]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from cachesafe_rules.model import Expr, Span
 from cachesafe_rules.shape import Request, Shape
 
-__all__ = ["Marker", "marked_blocks", "markers_below", "markers_of"]
+__all__ = ["Marker", "marked_blocks", "marked_lists", "markers_below", "markers_of"]
 
 # Rendering order at Anthropic and Bedrock: tools, system, messages; the automatic marker of the request stands last.
 _ORDER = ("tools", "toolConfig", "system", "messages")
@@ -71,6 +72,13 @@ def markers_below(shape: Shape, function: str, root: Expr) -> list[Marker]:
             below = []
         stack.extend(reversed(below))
     return found
+
+
+def marked_lists(shape: Shape) -> Iterator[tuple[Expr, str]]:
+    """List displays that are given a name or returned, and the function they stand in."""
+    for binding in shape.view.bindings:
+        if binding.value is not None and binding.value.kind == "list" and binding.operator in ("=", "return"):
+            yield binding.value, binding.function
 
 
 def marked_blocks(expr: Expr) -> bool:

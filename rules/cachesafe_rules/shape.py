@@ -213,6 +213,8 @@ class Shape:
         builders = {item.function for item in self.view.lists}
         builders |= {display.function for display in self.view.dicts if "role" in display.expr.entries}
         for binding in self.view.bindings:
+            if binding.operator == "=" and self._is_chat(binding) and binding.target is not None:
+                self._visit(binding.target, binding.function, binding.span, binding.conditions, seen)
             if binding.operator == "return" and binding.value is not None and is_history(binding.value):
                 if binding.function in builders:
                     self._visit(binding.value, binding.function, binding.span, binding.conditions, seen)
@@ -228,6 +230,15 @@ class Shape:
         out: list[Part] = []
         self._visit(root, function, root.span, conditions, set(), out, chat=False)
         return out
+
+    def _is_chat(self, binding: Binding) -> bool:
+        """Whether a local list holds messages, or gets some appended."""
+        target, value = binding.target, binding.value
+        if target is None or value is None or target.kind != "name" or value.kind != "list" or not binding.function:
+            return False
+        added = [call.args[0] for call in self.mutations(binding.function, target) if len(call.args) == 1]
+        roles = [item.entries["role"].value for item in (*value.items, *added) if "role" in item.entries]
+        return "system" in roles or "developer" in roles or (bool(roles) and value.kind == "list" and len(roles) > 1)
 
     def _visit(
         self,

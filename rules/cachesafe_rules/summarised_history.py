@@ -144,7 +144,7 @@ def _summarises(shape: Shape, function: str, call: Call) -> bool:
     if local and not any(_lasting(shape, local, item.conditions) for item in shape.returns(local) if _is_new(item)):
         # It looks at the size itself.
         return False
-    if name[:1].isupper() or _SUMMARY.isdisjoint(name_words(name)):
+    if name[:1].isupper() or _SUMMARY.isdisjoint(name_words(call.name)):
         return False
     if _CHAT & name_words(name):
         return True

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.expressions import is_history, last_part
-from cachesafe_rules.markers import Marker, markers_below, markers_of
+from cachesafe_rules.markers import Marker, marked_lists, markers_below, markers_of
 from cachesafe_rules.model import Binding, Condition, Span, Step
 from cachesafe_rules.needles import MARKERS
 from cachesafe_rules.shape import Shape, shape_of
@@ -103,12 +103,11 @@ class TooManyMarkers(Rule):
             if len(markers) > _LIMIT and (span := markers[_LIMIT].span) not in seen:
                 seen.add(span)
                 yield _report(markers, span)
-        for found in context.view.lists:
-            if found.expr is not None:
-                markers = markers_below(shape, found.function, found.expr)
-                if len(markers) > _LIMIT and (span := markers[_LIMIT].span) not in seen:
-                    seen.add(span)
-                    yield _report(markers, span)
+        for expr, function in marked_lists(shape):
+            markers = markers_below(shape, function, expr)
+            if len(markers) > _LIMIT and (span := markers[_LIMIT].span) not in seen:
+                seen.add(span)
+                yield _report(markers, span)
         for span in _in_loops(shape):
             if span not in seen:
                 seen.add(span)

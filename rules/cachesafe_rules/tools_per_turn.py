@@ -21,6 +21,7 @@ _PICKING = frozenset(
 _KIND = frozenset(
     {"kind", "category", "intent", "difficulty", "complexity", "topic", "task", "question", "stage", "phase", "state"}
 )
+_FINDING = _PICKING | {"query", "similarity", "similar", "top", "nearest", "lookup", "find"}
 _HELP = (
     "send all tools in one fixed order for the whole chat and steer with tool_choice or allowed_tools; "
     "where a tool must be added later, use the provider's deferred tools"
@@ -207,6 +208,10 @@ def _chosen(shape: Shape, part: Part, known: tuple[Condition, ...]) -> str | Non
             for test in generator.tests:
                 if why := turn_test(shape, part.function, test):
                     return why
+            chosen = shape.resolve(part.function, generator.iterable)
+            if chosen.call is not None and takes_turn_text(shape, part.function, chosen):
+                if _FINDING & name_words(last_part(chosen.call.name)):
+                    return f"{chosen.call.name}()"
     if why := _picked(shape, part.function, expr):
         return why
     if expr.kind in ("name", "attribute") and not part.element:

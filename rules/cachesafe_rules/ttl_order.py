@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.markers import markers_of
+from cachesafe_rules.markers import marked_lists, markers_below, markers_of
 from cachesafe_rules.model import Span, Step
 from cachesafe_rules.needles import MARKERS
 from cachesafe_rules.shape import shape_of
@@ -74,9 +74,11 @@ class TtlOrder(Rule):
     def check(self, context: Context) -> Iterator[Report]:
         shape = shape_of(context.view)
         seen: set[Span] = set()
-        for request in shape.requests:
+        rows = [markers_of(shape, request) for request in shape.requests]
+        rows += [markers_below(shape, function, expr) for expr, function in marked_lists(shape)]
+        for markers in rows:
             short = None
-            for marker in markers_of(shape, request):
+            for marker in markers:
                 if marker.ttl == "5m" and short is None:
                     short = marker
                 elif marker.ttl == "1h" and short is not None and marker.span not in seen:

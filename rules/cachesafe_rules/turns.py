@@ -13,12 +13,12 @@ __all__ = ["is_setup", "is_side_call", "is_switch", "overflow_guarded", "takes_t
 
 _OVERFLOW = frozenset(
     {"token", "tokens", "tok", "context", "ctx", "overflow", "exceed", "exceeds", "exceeded", "budget", "compact",
-     "compaction", "chars", "bytes", "size", "length", "capacity", "fits", "full", "window", "near", "needs"}
+     "compaction", "chars", "bytes", "length", "capacity", "fits"}
 )  # fmt: skip
 _TURN = frozenset(
     {"query", "question", "utterance", "intent", "need", "needs", "needed", "want", "wants", "turn", "step", "iteration",
      "round", "latest", "topic", "difficulty", "difficult", "hard", "complex", "complexity", "simple", "easy",
-     "remaining", "deep", "quick", "urgent", "requires", "sentiment"}
+     "remaining", "deep", "quick", "urgent", "requires", "sentiment", "image", "images"}
 )  # fmt: skip
 # What the user's newest text is called when it is a parameter.
 _TEXTS = frozenset(
@@ -108,6 +108,9 @@ def turn_test(shape: Shape, function: str, test: Expr) -> str | None:
                 if is_history(inner) or takes_turn(shape, function, inner):
                     return f"len({inner.name or '…'})"
                 continue
+            if name in ("any", "all", "bool"):
+                stack += [(arg, depth) for arg in expr.call.args]
+                continue
             if takes_turn_text(shape, function, expr):
                 return f"{expr.call.name}()"
             receiver = expr.call.receiver
@@ -147,12 +150,20 @@ def takes_turn_text(shape: Shape, function: str, expr: Expr) -> bool:
 
 
 def _turn_name(shape: Shape, function: str, expr: Expr) -> str | None:
-    name_words = words_of_name(expr)
+    named = words_of_name(expr)
     if expr.kind == "name":
         if is_history(expr):
             return None
-        if is_local(shape, function, expr) and (not _TURN.isdisjoint(name_words) or expr.name in _TEXTS):
+        if is_local(shape, function, expr) and (not _TURN.isdisjoint(named) or expr.name in _TEXTS):
             return expr.name
-    elif expr.kind == "attribute" and not _COUNTED.isdisjoint(name_words) and "max" not in name_words:
+    elif expr.kind == "subscript":
+        key = expr.items[1].value
+        if (
+            isinstance(key, str)
+            and expr.items[0].kind in ("name", "attribute")
+            and not _TURN.isdisjoint(name_words(key))
+        ):
+            return f"{expr.items[0].name}[{key!r}]"
+    elif expr.kind == "attribute" and not _COUNTED.isdisjoint(named) and "max" not in named:
         return expr.name
     return None
