@@ -14,6 +14,9 @@ __all__ = ["Parsed", "SyntaxProblem", "column", "parse"]
 
 TOO_DEEP = "nested too deeply for Python's parser"
 
+STUMBLES = ("invalid syntax", "f-string", "expected '('", "multiple exception types")
+"""How Python words that it met syntax from after its time (3.10 to 3.13)."""
+
 
 class SyntaxProblem(NamedTuple):
     """Why a file has no tree. `row` and `column` (in characters) count from 1."""
@@ -101,7 +104,7 @@ def _parse_newer(text: str, rejected: SyntaxProblem) -> Parsed:
     tree, problem = translate(_unix(text))
     if tree is not None:
         return Parsed(text, tree=tree, newer=True)
-    if problem is not None and (problem[0], problem[1]) > (rejected.row, rejected.column):
+    if problem is not None and problem[0] > rejected.row and rejected.message.startswith(STUMBLES):
         # The running Python stumbled over newer syntax; the mistake is further down.
         rejected = SyntaxProblem(*problem)
     return Parsed(text, error=rejected)

@@ -88,5 +88,5 @@ def _translate(text: str, checked: bool) -> tuple[ast.Module | None, Problem | N
 def _problem(error: Any) -> Problem:
     found = WHERE.search(error.message)
     if found is None:
-        return error.raw_line, error.raw_column + 1, "invalid syntax"
-    return int(found[1]), int(found[2]), "invalid syntax"
+        return error.raw_line, max(error.raw_column + 1, 1), "invalid syntax"
+    return int(found[1]), max(int(found[2]), 1), "invalid syntax"
