@@ -150,6 +150,7 @@ TEXTS = {
     "pkg/__init__.py": ("", HELPER, None),
     "pkg/helper.py": (HELPER, CLEAN, None),
 }
+CHANGES = [(name, index) for name, texts in TEXTS.items() for index in range(len(texts))]
 
 
 @hypothesis_settings(deadline=None, max_examples=12)

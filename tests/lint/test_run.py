@@ -257,7 +257,7 @@ def test_a_file_that_goes_away_during_the_run(project: Path, monkeypatch: pytest
 
 
 def test_nothing_to_lint(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no Python file in .*: nothing to lint"):
+    with pytest.raises(UsageError, match=r"no Python file in .*: nothing to lint"):
         lint([tmp_path])
     with pytest.raises(UsageError, match="no such file or folder"):
         lint([tmp_path / "missing.py"])
