@@ -78,12 +78,13 @@ class _Walk:
                 self.expressions(node, scope)
 
     def function(self, node: Any, scope: _Scope) -> None:
-        for outside in (*node.decorator_list, *node.args.defaults, *node.args.kw_defaults):
-            if outside is not None:
-                self.expressions(outside, scope)
         name = f"{scope.function or scope.owner}.{node.name}".lstrip(".")
         arguments = node.args
         every = [*arguments.posonlyargs, *arguments.args, arguments.vararg, *arguments.kwonlyargs, arguments.kwarg]
+        hints = [argument.annotation for argument in every if argument is not None]
+        for outside in (*node.decorator_list, *arguments.defaults, *arguments.kw_defaults, *hints, node.returns):
+            if outside is not None:
+                self.expressions(outside, scope)
         self.view.functions[name] = Function(
             name,
             tuple(argument.arg for argument in every if argument is not None),
@@ -120,6 +121,7 @@ class _Walk:
         iterable, target = self.maker.expr(node.iter), self.maker.expr(node.target)
         self.expressions(node.iter, scope)
         self.bind("for", node.target, node.iter, node, scope)
+        self.targets(node.target, scope)
         self.block(node.body, scope.under(Condition("for", iterable, target=target), loop=True))
         self.block(node.orelse, scope)
 
@@ -128,12 +130,16 @@ class _Walk:
             self.expressions(item.context_expr, scope)
             if item.optional_vars is not None:
                 self.bind("with", item.optional_vars, item.context_expr, node, scope)
+                self.targets(item.optional_vars, scope)
         self.block(node.body, scope)
 
     def try_(self, node: Any, scope: _Scope) -> None:
         self.block(node.body, scope)
         for handler in node.handlers:
-            test = self.maker.expr(handler.type) if handler.type is not None else None
+            test = None
+            if handler.type is not None:
+                self.expressions(handler.type, scope)
+                test = self.maker.expr(handler.type)
             self.block(handler.body, scope.under(Condition("except", test)))
         self.block(node.orelse, scope)
         self.block(node.finalbody, scope)
@@ -153,6 +159,8 @@ class _Walk:
         self.expressions(node.value, scope)
 
     def annotated(self, node: ast.AnnAssign, scope: _Scope) -> None:
+        self.targets(node.target, scope)
+        self.expressions(node.annotation, scope)
         if node.value is not None:
             self.bind("=", node.target, node.value, node, scope)
             self.expressions(node.value, scope)
@@ -165,6 +173,7 @@ class _Walk:
     def delete(self, node: ast.Delete, scope: _Scope) -> None:
         for target in node.targets:
             self.bind("del", target, None, node, scope)
+            self.targets(target, scope)
 
     def return_(self, node: ast.Return, scope: _Scope) -> None:
         if node.value is not None:
@@ -198,7 +207,7 @@ class _Walk:
         )
 
     def targets(self, target: ast.AST, scope: _Scope) -> None:
-        if not isinstance(target, ast.Name | ast.Attribute):
+        if type(target) is not ast.Name:
             self.expressions(target, scope)
 
     def expressions(self, root: ast.AST, scope: _Scope) -> None:

@@ -56,9 +56,13 @@ def _assembled(
     steps: list[tuple[Span, Expr, bool, tuple[Condition, ...]]] = []
     for call in shape.mutations(function, name):
         method = last_part(call.name)
-        if method in ("append", "extend") and call.function == function and len(call.args) == 1:
-            if call.span > first.span:
-                steps.append((call.span, call.args[0], method == "extend", call.conditions))
+        if (
+            method in ("append", "extend")
+            and call.function == function
+            and len(call.args) == 1
+            and call.span > first.span
+        ):
+            steps.append((call.span, call.args[0], method == "extend", call.conditions))
     for binding in shape.bindings(function, name):
         if binding.operator == "+=" and binding.value is not None and binding.span > first.span:
             steps.append((binding.span, binding.value, True, binding.conditions))

@@ -27,8 +27,8 @@ _LONG = frozenset({"day", "month", "year", "user", "process", "host", "session"}
 # Names of retrieved text, of the question, and of counters.
 _CHANGING = frozenset(
     {"docs", "documents", "retrieved", "passages", "passage", "chunks", "snippets", "query", "question", "step",
-     "iteration", "remaining", "screenshot", "rag", "retrieval", "hits", "citations", "page", "turn", "round", "attempt",
-     "progress", "elapsed", "observation", "observations", "obs"}
+     "iteration", "remaining", "screenshot", "rag", "retrieval", "hits", "citations", "page", "turn", "round",
+     "attempt", "progress", "elapsed", "observation", "observations", "obs"}
 )  # fmt: skip
 # Words that make another thing of such a name: `max_steps`, `page_size`, `docs_url`.
 _FIXED = frozenset(
@@ -43,7 +43,9 @@ _SELECTING = frozenset(
     {"retrieve", "retrieved", "search", "similar", "relevant", "nearest", "rank", "rerank", "select", "lookup",
      "recall", "knn", "similarity", "retriever"}
 )  # fmt: skip
-_TURN_TEXT = frozenset({"query", "question", "text", "utterance", "message", "prompt", "input", "msg", "task", "topic"})
+_TURN_TEXT = frozenset(
+    {"query", "question", "text", "utterance", "message", "prompt", "input", "msg", "task", "topic"}
+)  # fmt: skip
 # Words right in front of a number that counts up or down.
 _COUNTER = re.compile(
     r"\b(?:step|turn|round|iteration|attempt|tokens left|remaining(?: tokens)?|messages so far|budget left)\W{0,3}$",

@@ -18,7 +18,7 @@ __all__ = ["ChangingBeforeStable"]
 _SYSTEM = ("system", "instructions", "system_prompt", "system_instruction", "system_message")
 # Fixed text behind a changing piece that is worth a report, in characters.
 _ENOUGH = 12
-_HELP = "fixed text first: rules, tools and examples, then the history; what the turn brings goes into the newest user message"
+_HELP = "fixed text first, then the history; what the turn brings goes into the newest user message"
 
 
 class ChangingBeforeStable(Rule):

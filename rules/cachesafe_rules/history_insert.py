@@ -105,13 +105,17 @@ class HistoryInsert(Rule):
         shape = shape_of(context.view)
         sent = {part.expr.name for part in shape.parts if part.expr.name}
         for call in context.view.calls:
-            if last_part(call.name) in ("insert", "appendleft") and call.name.rpartition(".")[0] in sent:
-                if _at_front(call) and self._is_new(shape, call):
-                    yield Report(
-                        f"{spelt_call(call)} puts a message in front of the earlier ones: nothing behind it is reused",
-                        call.span,
-                        help=_HELP,
-                    )
+            if (
+                last_part(call.name) in ("insert", "appendleft")
+                and call.name.rpartition(".")[0] in sent
+                and _at_front(call)
+                and self._is_new(shape, call)
+            ):
+                yield Report(
+                    f"{spelt_call(call)} puts a message in front of the earlier ones: nothing behind it is reused",
+                    call.span,
+                    help=_HELP,
+                )
         for found in [*context.view.lists, *assembled_lists(shape)]:
             if (item := _newest_first(shape, found)) is not None:
                 yield Report(
@@ -191,7 +195,11 @@ def _is_kept(shape: Shape, call: Call) -> bool:
     if any(condition.kind in ("if", "while") for condition in call.conditions):
         return False
     for other in shape.view.calls:
-        if other.function == call.function and other.span > call.span and last_part(other.name) in _STORE:
-            if any(arg.name == name for arg in other.args):
-                return True
+        if (
+            other.function == call.function
+            and other.span > call.span
+            and last_part(other.name) in _STORE
+            and any(arg.name == name for arg in other.args)
+        ):
+            return True
     return False

@@ -62,7 +62,7 @@ class MarkerOnChangingBlock(Rule):
         Example(
             "def build(client, history, retrieved_docs):\n"
             "    system = [{'type': 'text', 'text': 'Rules'},\n"
-            "              {'type': 'text', 'text': f'Documents: {retrieved_docs}', 'cache_control': {'type': 'ephemeral'}}]\n"
+            "              {'type': 'text', 'text': f'{retrieved_docs}', 'cache_control': {'type': 'ephemeral'}}]\n"
             "    return client.messages.create(model='m', max_tokens=9, system=system, messages=history)\n",
             (3,),
         ),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.changing import takes_turn
-from cachesafe_rules.expressions import is_constant_name, last_part, name_words
+from cachesafe_rules.changing import is_local, takes_turn
+from cachesafe_rules.expressions import is_constant_name, last_part, name_words, words
 from cachesafe_rules.model import Expr, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Part, Shape, shape_of
@@ -79,7 +79,7 @@ class ModelPerCall(Rule):
         ),
         Example(
             "def ask(client, history, question):\n"
-            "    return {'model': pick_model(question), 'messages': [*history, {'role': 'user', 'content': question}]}\n",
+            "    return {'model': pick_model(question), 'messages': [*history, user(question)]}\n",
             (2,),
         ),
     )
@@ -107,7 +107,7 @@ class ModelPerCall(Rule):
         Example(
             "def ask(client, messages, config):\n"
             "    effort = 'high' if config.careful else 'low'\n"
-            "    return client.chat.completions.create(model=config.model, messages=messages, reasoning_effort=effort)\n"
+            "    return client.chat.completions.create(model='m', messages=messages, reasoning_effort=effort)\n"
         ),
     )
 
@@ -138,7 +138,7 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
                     why = _chosen(shape, part) or (
                         None
                         if part.expr.kind in ("name", "attribute") and shape.bindings(part.function, part.expr)
-                        else tested(shape, part.function, part.conditions, request.conditions)
+                        else tested(shape, part.function, part.conditions, request.conditions) or _by_image(shape, part)
                     )
                     # One report for both branches of a choice.
                     tests = {id(condition.test) for condition in part.conditions}
@@ -152,9 +152,12 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
         if target is None or binding.value is None or binding.function not in senders or target.kind != "subscript":
             continue
         key = target.items[1].value
-        if key in _MODEL or key in _EFFORT:
-            if not is_side_call(binding.function) and (why := tested(shape, binding.function, binding.conditions)):
-                yield binding.span, "model" if key in _MODEL else "reasoning effort", why
+        if (
+            (key in _MODEL or key in _EFFORT)
+            and not is_side_call(binding.function)
+            and (why := tested(shape, binding.function, binding.conditions, ()))
+        ):
+            yield binding.span, "model" if key in _MODEL else "reasoning effort", why
 
 
 def _values(shape: Shape, function: str, expr: Expr) -> Iterator[Expr]:
@@ -175,12 +178,37 @@ def _chosen(shape: Shape, part: Part) -> str | None:
     if call is None:
         return None
     name = last_part(call.name)
-    if name == "get" and call.receiver is not None and is_constant_name(call.receiver) and call.args:
-        if why := by_kind(shape, part.function, call.args[0]):
-            return why
+    if (
+        name == "get"
+        and call.receiver is not None
+        and is_constant_name(call.receiver)
+        and call.args
+        and (why := by_kind(shape, part.function, call.args[0]))
+    ):
+        return why
     if name in _RANDOM and ("random" in call.target or "random" in call.name):
         return f"{call.name}()"
-    if not _PICKING.isdisjoint(name_words(name)):
-        if any(takes_turn(shape, part.function, arg) for arg in (*call.args, *call.keywords.values())):
-            return f"{call.name}()"
+    if not _PICKING.isdisjoint(name_words(name)) and any(
+        takes_turn(shape, part.function, arg) for arg in (*call.args, *call.keywords.values())
+    ):
+        return f"{call.name}()"
+    return None
+
+
+_IMAGE = frozenset({"image", "images", "vision", "picture", "photo"})
+
+
+def _by_image(shape: Shape, part: Part) -> str | None:
+    """A choice by whether the newest message has an image (`VISION if has_image else TEXT`)."""
+    for condition in part.conditions:
+        test = condition.test
+        if (
+            condition.kind == "if"
+            and test is not None
+            and test.kind == "name"
+            and not is_setup(part.function)
+            and is_local(shape, part.function, test)
+            and _IMAGE & words(test)
+        ):
+            return test.name
     return None

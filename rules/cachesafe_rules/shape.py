@@ -215,9 +215,13 @@ class Shape:
         for binding in self.view.bindings:
             if binding.operator == "=" and self._is_chat(binding) and binding.target is not None:
                 self._visit(binding.target, binding.function, binding.span, binding.conditions, seen)
-            if binding.operator == "return" and binding.value is not None and is_history(binding.value):
-                if binding.function in builders:
-                    self._visit(binding.value, binding.function, binding.span, binding.conditions, seen)
+            if (
+                binding.operator == "return"
+                and binding.value is not None
+                and is_history(binding.value)
+                and binding.function in builders
+            ):
+                self._visit(binding.value, binding.function, binding.span, binding.conditions, seen)
 
     def flow(self, root: Expr, function: str, span: Span, conditions: tuple[Condition, ...] = ()) -> list[Part]:
         """What an expression is made of, names and this file's functions followed."""

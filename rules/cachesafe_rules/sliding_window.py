@@ -54,7 +54,7 @@ class SlidingWindow(Rule):
         Example(
             "def build(history, user_text):\n"
             "    recent = history[-10:]\n"
-            "    return [{'role': 'system', 'content': 'You help.'}, *recent, {'role': 'user', 'content': user_text}]\n",
+            "    return [{'role': 'system', 'content': 'Help.'}, *recent, {'role': 'user', 'content': user_text}]\n",
             (2,),
         ),
         Example(
@@ -95,7 +95,7 @@ class SlidingWindow(Rule):
     VALID = (
         Example(
             "def build(history, user_text):\n"
-            "    return [{'role': 'system', 'content': 'You help.'}, *history, {'role': 'user', 'content': user_text}]\n"
+            "    return [{'role': 'system', 'content': 'Help.'}, *history, {'role': 'user', 'content': user_text}]\n"
         ),
         Example(
             "def send(client, messages):\n"
@@ -199,10 +199,13 @@ def _dropped(shape: Shape) -> Iterator[tuple[Span, str]]:
     sent = _sent(shape)
     for call in shape.view.calls:
         root, _, method = call.name.rpartition(".")
-        if method == "popleft" or (method == "pop" and len(call.args) == 1 and call.args[0].value in (0, 1)):
-            if (shape.home(call.function, root), root) in sent and _free(shape, call.function, call.conditions):
-                if method == "popleft" or _counts(call.conditions):
-                    yield call.span, f"{call.name}(…)"
+        if (
+            (method == "popleft" or (method == "pop" and len(call.args) == 1 and call.args[0].value in (0, 1)))
+            and (shape.home(call.function, root), root) in sent
+            and _free(shape, call.function, call.conditions)
+            and (method == "popleft" or _counts(call.conditions))
+        ):
+            yield call.span, f"{call.name}(…)"
     for binding in shape.view.bindings:
         target = binding.target
         if (
@@ -213,9 +216,13 @@ def _dropped(shape: Shape) -> Iterator[tuple[Span, str]]:
         ):
             name, key = target.items[0].name or "", target.items[1]
             at_front = key.value in (0, 1) if key.kind == "constant" else key.kind == "slice" and _front(key)
-            if at_front and (shape.home(binding.function, name), name) in sent:
-                if _free(shape, binding.function, binding.conditions) and _counts(binding.conditions):
-                    yield binding.span, f"del {name}[…]"
+            if (
+                at_front
+                and (shape.home(binding.function, name), name) in sent
+                and _free(shape, binding.function, binding.conditions)
+                and _counts(binding.conditions)
+            ):
+                yield binding.span, f"del {name}[…]"
 
 
 def _front(key: Expr) -> bool:
@@ -267,9 +274,13 @@ def _fitted(shape: Shape) -> Iterator[tuple[Span, str]]:
         if method != "popleft" and not (method == "pop" and len(call.args) == 1 and call.args[0].value in (0, 1)):
             continue
         loops = [condition for condition in call.conditions if condition.kind == "while"]
-        if loops and (shape.home(call.function, root), root) in sent and not is_side_call(call.function):
-            if overflow_guarded(shape, call.function, loops):
-                yield call.span, f"{call.name}(…)"
+        if (
+            loops
+            and (shape.home(call.function, root), root) in sent
+            and not is_side_call(call.function)
+            and overflow_guarded(shape, call.function, loops)
+        ):
+            yield call.span, f"{call.name}(…)"
 
 
 _LIMITS = ("limit", "last_n", "last", "k", "n", "max_messages", "window", "window_size", "num_messages")

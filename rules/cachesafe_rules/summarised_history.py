@@ -96,7 +96,7 @@ class SummarisedHistory(Rule):
             if call.span not in seen:
                 seen.add(call.span)
                 yield Report(
-                    f"{call.name}() replaces earlier messages on every turn: a new text at the front, nothing is reused",
+                    f"{call.name}() replaces earlier messages on every turn: a new text in front of all others",
                     call.span,
                     help=_HELP,
                 )

@@ -130,10 +130,15 @@ def _report(markers: list[Marker], span: Span) -> Report:
 def _in_loops(shape: Shape) -> Iterator[Span]:
     for binding in shape.view.bindings:
         target = binding.target
-        if target is not None and target.kind == "subscript" and target.items[1].value == "cache_control":
-            if binding.value is not None and not (binding.value.kind == "constant" and binding.value.value is None):
-                if _each_message(shape, binding):
-                    yield binding.span
+        if (
+            target is not None
+            and target.kind == "subscript"
+            and target.items[1].value == "cache_control"
+            and binding.value is not None
+            and not (binding.value.kind == "constant" and binding.value.value is None)
+            and _each_message(shape, binding)
+        ):
+            yield binding.span
     for part in shape.parts:
         if part.expr.kind == "comprehension" and not any(g.tests for g in part.expr.generators):
             inner = [part.expr.items[-1]]

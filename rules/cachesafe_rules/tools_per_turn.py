@@ -59,7 +59,7 @@ class ToolsPerTurn(Rule):
             "    tools = [CALC]\n"
             "    if need_search:\n"
             "        tools.append(SEARCH)\n"
-            "    return {'model': 'm', 'tools': tools, 'messages': [*history, {'role': 'user', 'content': user_text}]}\n",
+            "    return {'model': 'm', 'tools': tools, 'messages': [*history, user(user_text)]}\n",
             (3, 4),
         ),
         Example(
@@ -147,20 +147,23 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str]]:
     for binding in shape.view.bindings:
         target, value = binding.target, binding.value
         if (
-            target is not None
-            and value is not None
-            and target.kind == "attribute"
-            and last_part(target.name) == "tools"
+            (
+                target is not None
+                and value is not None
+                and target.kind == "attribute"
+                and last_part(target.name) == "tools"
+            )
+            and not is_setup(binding.function)
+            and (why := _picked(shape, binding.function, value))
         ):
-            if not is_setup(binding.function) and (why := _picked(shape, binding.function, value)):
-                yield binding.span, why
+            yield binding.span, why
     senders = {request.function for request in shape.requests}
     for binding in shape.view.bindings:
         target = binding.target
         if target is None or binding.value is None or binding.function not in senders or target.kind != "subscript":
             continue
         if target.items[1].value in _FIELDS and not is_side_call(binding.function):
-            if why := tested(shape, binding.function, binding.conditions):
+            if why := tested(shape, binding.function, binding.conditions, ()):
                 yield binding.span, why
             for part in shape.flow_of_field(binding.value, binding.function, binding.conditions):
                 if why := _chosen(shape, part, binding.conditions):
@@ -173,18 +176,20 @@ def _field(shape: Shape, request: Request, value: Expr) -> Iterator[tuple[Span, 
             yield part.span, why
 
 
-def tested(
-    shape: Shape, function: str, conditions: tuple[Condition, ...], known: tuple[Condition, ...] = ()
-) -> str | None:
+def tested(shape: Shape, function: str, conditions: tuple[Condition, ...], known: tuple[Condition, ...]) -> str | None:
     """What of the turn an `if` around a place looks at; tests in `known` hold for the whole request."""
     if is_setup(function):
         return None
     for condition in conditions:
         if condition.kind == "except":
             return None
-        if condition.kind == "if" and condition.test is not None and condition not in known:
-            if why := turn_test(shape, function, condition.test):
-                return why
+        if (
+            condition.kind == "if"
+            and condition.test is not None
+            and condition not in known
+            and (why := turn_test(shape, function, condition.test))
+        ):
+            return why
     return None
 
 
@@ -193,9 +198,13 @@ def _switched(shape: Shape, part: Part, known: tuple[Condition, ...]) -> str | N
     if not part.element or is_setup(part.function):
         return None
     for condition in part.conditions:
-        if condition.kind == "if" and condition.test is not None and condition not in known:
-            if why := is_switch(shape, part.function, condition.test):
-                return why
+        if (
+            condition.kind == "if"
+            and condition.test is not None
+            and condition not in known
+            and (why := is_switch(shape, part.function, condition.test))
+        ):
+            return why
     return None
 
 
@@ -209,9 +218,12 @@ def _chosen(shape: Shape, part: Part, known: tuple[Condition, ...]) -> str | Non
                 if why := turn_test(shape, part.function, test):
                     return why
             chosen = shape.resolve(part.function, generator.iterable)
-            if chosen.call is not None and takes_turn_text(shape, part.function, chosen):
-                if _FINDING & name_words(last_part(chosen.call.name)):
-                    return f"{chosen.call.name}()"
+            if (
+                chosen.call is not None
+                and takes_turn_text(shape, part.function, chosen)
+                and _FINDING & name_words(last_part(chosen.call.name))
+            ):
+                return f"{chosen.call.name}()"
     if why := _picked(shape, part.function, expr):
         return why
     if expr.kind in ("name", "attribute") and not part.element:

@@ -48,9 +48,9 @@ class TtlOrder(Rule):
             "SHORT = {'type': 'ephemeral', 'ttl': '5m'}\n"
             "LONG = {'type': 'ephemeral', 'ttl': '1h'}\n"
             "TOOLS = [{'name': 'search', 'cache_control': SHORT}]\n\n"
-            "def ask(client, messages):\n"
+            "def ask(client, m):\n"
             "    system = [{'type': 'text', 'text': 'Rules', 'cache_control': LONG}]\n"
-            "    return client.messages.create(model='m', max_tokens=9, tools=TOOLS, system=system, messages=messages)\n",
+            "    return client.messages.create(model='m', max_tokens=9, tools=TOOLS, system=system, messages=m)\n",
             (6,),
         ),
     )

@@ -16,16 +16,18 @@ _OVERFLOW = frozenset(
      "compaction", "chars", "bytes", "length", "capacity", "fits"}
 )  # fmt: skip
 _TURN = frozenset(
-    {"query", "question", "utterance", "intent", "need", "needs", "needed", "want", "wants", "turn", "step", "iteration",
-     "round", "latest", "topic", "difficulty", "difficult", "hard", "complex", "complexity", "simple", "easy",
-     "remaining", "deep", "quick", "urgent", "requires", "sentiment", "image", "images"}
+    {"query", "question", "utterance", "intent", "need", "needs", "needed", "want", "wants", "turn", "step",
+     "iteration", "round", "latest", "topic", "difficulty", "difficult", "hard", "complex", "complexity", "simple",
+     "easy", "remaining", "deep", "quick", "urgent", "requires", "sentiment"}
 )  # fmt: skip
 # What the user's newest text is called when it is a parameter.
 _TEXTS = frozenset(
-    {"text", "user_text", "prompt", "user_prompt", "message", "user_message", "msg", "user_msg", "user_input", "input_text",
-     "user_query", "content", "last_message", "latest_message", "task", "user_request"}
+    {"text", "user_text", "prompt", "user_prompt", "message", "user_message", "msg", "user_msg", "user_input",
+     "input_text", "user_query", "content", "last_message", "latest_message", "task", "user_request"}
 )  # fmt: skip
-_TURN_TEXT = frozenset({"query", "question", "text", "utterance", "message", "prompt", "input", "msg", "task", "topic"})
+_TURN_TEXT = frozenset(
+    {"query", "question", "text", "utterance", "message", "prompt", "input", "msg", "task", "topic"}
+)  # fmt: skip
 _COUNTED = frozenset({"turn", "turns", "step", "steps", "iteration", "iterations", "round", "rounds"})
 _SETUP = ("__init__", "__post_init__", "__new__", "setup", "configure", "main", "from_config", "model_post_init")
 _SETUP_STARTS = ("create_agent", "make_agent", "build_agent", "get_agent", "create_llm", "get_llm", "make_llm", "init_")
@@ -51,9 +53,12 @@ def is_side_call(function: str) -> bool:
 def overflow_guarded(shape: Shape, function: str, conditions: Iterable[Condition]) -> bool:
     """Whether a place is reached only when the context is nearly full, so at most once in many turns."""
     for condition in conditions:
-        if condition.kind in ("if", "while", "left") and condition.test is not None:
-            if _speaks_of_overflow(shape, function, condition.test):
-                return True
+        if (
+            condition.kind in ("if", "while", "left")
+            and condition.test is not None
+            and _speaks_of_overflow(shape, function, condition.test)
+        ):
+            return True
         if condition.kind == "except":
             return True
     return False
@@ -81,9 +86,10 @@ def is_switch(shape: Shape, function: str, test: Expr) -> str | None:
 
 
 _OPTION = frozenset(
-    {"tools", "tool", "functions", "function", "schema", "response", "output", "stream", "streaming", "config", "model", "settings",
-     "options", "kwargs", "mcp", "debug", "verbose", "params", "extra", "system", "messages", "format", "client", "json",
-     "args", "parameters", "session", "context", "agent", "thinking", "type", "native", "strict", "toolkit", "run"}
+    {"tools", "tool", "functions", "function", "schema", "response", "output", "stream", "streaming", "config",
+     "model", "settings", "options", "kwargs", "mcp", "debug", "verbose", "params", "extra", "system", "messages",
+     "format", "client", "json", "args", "parameters", "session", "context", "agent", "thinking", "type", "native",
+     "strict", "toolkit", "run"}
 )  # fmt: skip
 
 

@@ -37,9 +37,12 @@ def unordered(shape: Shape, function: str, expr: Expr, depth: int = 6) -> str | 
         for call in shape.mutations(function, expr):
             # A list that is filled in a loop has the loop's order.
             for condition in call.conditions if last_part(call.name) in ("append", "extend") else ():
-                if condition.kind == "for" and condition.test is not None:
-                    if found := unordered(shape, function, condition.test, depth - 1):
-                        return found
+                if (
+                    condition.kind == "for"
+                    and condition.test is not None
+                    and (found := unordered(shape, function, condition.test, depth - 1))
+                ):
+                    return found
         return unordered(shape, bound[-1].function, value, depth - 1)
     if expr.kind == "star" or (expr.kind == "operation" and expr.name in ("+", "|", "-", "&", "^", "or")):
         return next((found for item in expr.items if (found := unordered(shape, function, item, depth - 1))), None)

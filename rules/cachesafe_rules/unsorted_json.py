@@ -97,12 +97,9 @@ class UnsortedJson(Rule):
                 )
 
     def fix(self, report: Report, source: str) -> Fix | None:
-        from cachesafe_rules.edits import add_keyword
+        from cachesafe_rules.edits import sort_keys_fix
 
-        edit = add_keyword(source, report.span, "sort_keys", "True")
-        if edit is None:
-            return None
-        return Fix("sort the keys", "unsafe", (edit,))
+        return sort_keys_fix(report, source)
 
 
 def _is_unsorted(call: Call) -> bool:
@@ -124,9 +121,14 @@ def _results(shape: Shape) -> Iterator[tuple[Call, str]]:
         value = binding.value
         if binding.operator == "return" and value is not None and value.kind == "dict":
             role, content = value.entries.get("role"), value.entries.get("content")
-            if role is not None and role.value == "tool" and content is not None and content.call is not None:
-                if _is_unsorted(content.call):
-                    yield content.call, "a tool result"
+            if (
+                role is not None
+                and role.value == "tool"
+                and content is not None
+                and content.call is not None
+                and _is_unsorted(content.call)
+            ):
+                yield content.call, "a tool result"
 
 
 def _system(shape: Shape) -> Iterator[tuple[Call, str]]:
@@ -144,6 +146,10 @@ def _system(shape: Shape) -> Iterator[tuple[Call, str]]:
         for part in walk(text):
             value = shape.resolve(function, part)
             for inner in walk(value) if value is not part else (part,):
-                if inner.call is not None and _is_unsorted(inner.call) and inner.call.args:
-                    if (what := unordered(shape, function, inner.call.args[0])) is not None:
-                        yield inner.call, what
+                if (
+                    inner.call is not None
+                    and _is_unsorted(inner.call)
+                    and inner.call.args
+                    and (what := unordered(shape, function, inner.call.args[0])) is not None
+                ):
+                    yield inner.call, what

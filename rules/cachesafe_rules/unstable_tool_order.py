@@ -130,9 +130,13 @@ def _lists(shape: Shape) -> Iterator[tuple[Expr, str, str]]:
                     yield fields[key], display.function, f"a schema's {key}"
     for binding in shape.view.bindings:
         target = binding.target
-        if target is not None and binding.value is not None and target.kind == "subscript":
-            if target.items[1].value in _FIELDS[:2]:
-                yield binding.value, binding.function, "the tools"
+        if (
+            target is not None
+            and binding.value is not None
+            and target.kind == "subscript"
+            and target.items[1].value in _FIELDS[:2]
+        ):
+            yield binding.value, binding.function, "the tools"
 
 
 def _moves(key: Expr) -> bool:
@@ -157,6 +161,5 @@ def _moving(shape: Shape, function: str, value: Expr) -> Iterator[tuple[Span, st
             if shuffles and call.function == function and call.args and call.args[0].name == value.name:
                 yield call.span, f"{call.name}()"
         for call in shape.mutations(function, value):
-            if last_part(call.name) == "sort" and "key" in call.keywords:
-                if _moves(call.keywords["key"]):
-                    yield call.span, "a sort by what moves"
+            if last_part(call.name) == "sort" and "key" in call.keywords and _moves(call.keywords["key"]):
+                yield call.span, "a sort by what moves"

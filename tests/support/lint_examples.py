@@ -1,4 +1,4 @@
-"""Run one rule over a small program, with a stand-in for the flow analysis: direct calls of clocks and random sources."""
+"""Run one rule over a small program; for the flow analysis stand direct calls of clocks and random sources."""
 
 from __future__ import annotations
 
