@@ -323,12 +323,14 @@ def _pass(
 
 def judge(options: LintOptions, passes: Sequence[tuple[Run, Passed]]) -> Outcome:
     """From what the passes found to what is reported."""
+    from pytest_cachesafe.lint.discover import is_test_path
     from pytest_cachesafe.lint.result import LintResult
     from pytest_cachesafe.lint.selection import reported
 
     result = LintResult(strict=options.strict)
     paths: dict[str, tuple[str, bytes | None]] = {}
     rules: dict[str, Rule] = {}
+    left_out: list[str] = []
     failed, written = False, None
     for run, passed in passes:
         share = reported(run, passed, options, paths)
@@ -336,19 +338,22 @@ def judge(options: LintOptions, passes: Sequence[tuple[Run, Passed]]) -> Outcome
         result.suppressed += share.suppressed
         result.baselined += share.baselined
         result.stale += share.stale
-        result.files += sum(entry.name in run.wanted for entry in run.discovery.files)
-        result.warnings += [
-            *run.discovery.warnings,
-            *run.discovery.unreadable,
-            *run.discovery.excluded,
-            *share.warnings,
-        ]
+        found = run.discovery
+        looked_at = [entry.name for entry in found.files if entry.name in run.wanted]
+        tests = [] if run.settings.tests else [name for name in looked_at if is_test_path(name)]
+        result.files += len(looked_at) - len(tests)
+        result.warnings += [*found.warnings, *found.unreadable, *share.warnings]
+        left_out += found.excluded
+        left_out += [f"{name}: a test, left out (--include-tests)" for name in tests]
         result.crashed += passed.crashed
         failed = failed or bool(passed.crashed or run.discovery.unreadable)
         fired = {finding.code for finding in share.findings}
         rules.update(RuleSet(run.codes, run.others).of(fired))
         if share.written is not None:
             written = (written or 0) + share.written
+    if not result.files:
+        # A commit hook passes every file that changed; why nothing was done is told only where nothing was.
+        result.warnings += left_out
     result.findings.sort(key=_order)
     return Outcome(result, _sources(paths), [rules[code] for code in sorted(rules)], failed, None, written)
 

@@ -77,7 +77,7 @@ def test_json(lint: Any) -> None:
         "prompt.py",
         {"row": 5, "column": 43},
     )
-    assert [(step["filename"], step["row"]) for step in finding["flow"]][0] == ("helper.py", 5)
+    assert (finding["flow"][0]["filename"], finding["flow"][0]["row"]) == ("helper.py", 5)
     assert json.loads(lint("clean.py", "--output-format", "json").out) == []
 
 

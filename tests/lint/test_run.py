@@ -100,7 +100,10 @@ def test_all_files_at_once_and_one_by_one(files: dict[str, str]) -> None:
 def test_tests_are_left_out_unless_asked_for(tmp_path: Path) -> None:
     root = write(tmp_path / "p", {"tests/test_prompt.py": CLOCK, "app.py": CLEAN})
     assert lint([root]).findings == []
-    assert lint([root / "tests" / "test_prompt.py"]).findings == []
+    result = lint([root / "tests" / "test_prompt.py"])
+    assert (result.findings, result.files) == ([], 0)
+    assert result.warnings == ["tests/test_prompt.py: a test, left out (--include-tests)"]
+    assert lint([root]).warnings == []
     assert places(lint([root], include_tests=True).findings) == [("test_prompt.py", 5, "CSF101")]
     write(root, {}, "[tool.cachesafe]\ntests = true\n")
     assert places(lint([root]).findings) == [("test_prompt.py", 5, "CSF101")]
