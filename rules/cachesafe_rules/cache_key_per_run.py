@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.changing import volatile_in
 from cachesafe_rules.expressions import last_part, walk, words_of_name
 from cachesafe_rules.model import Expr, Span
 from cachesafe_rules.shape import Shape, shape_of
+from cachesafe_rules.volatile import volatile_in
 
 __all__ = ["CacheKeyPerRun"]
 

@@ -18,12 +18,10 @@ from cachesafe_rules.expressions import (
 )
 from cachesafe_rules.model import Expr
 from cachesafe_rules.shape import Shape
+from cachesafe_rules.volatile import volatile_in
 
-__all__ = ["changing_value", "is_local", "pieces_of", "takes_turn", "volatile_in"]
+__all__ = ["changing_value", "is_local", "pieces_of", "takes_turn"]
 
-# Kinds of sources that differ between two requests of one chat (the others differ between users, hosts or days).
-_VOLATILE = frozenset({"clock", "random", "temp", "state", "repr"})
-_LONG = frozenset({"day", "month", "year", "user", "process", "host", "session"})
 # Names of retrieved text, of the question, and of counters.
 _CHANGING = frozenset(
     {"docs", "documents", "retrieved", "passages", "passage", "chunks", "snippets", "query", "question", "step",
@@ -52,31 +50,6 @@ _COUNTER = re.compile(
     re.I,
 )
 _COUNTED = re.compile(r"^\W{0,2}(?:of \d+|tokens (?:left|remain)|steps (?:left|remain)|turns (?:left|remain))", re.I)
-
-
-def volatile(*exprs: Expr | None) -> str | None:
-    """How the flow analysis spells a source in the expressions that differs between two requests of a chat."""
-    for root in exprs:
-        for expr in walk(root) if root is not None else ():
-            for taint in expr.taints:
-                source = taint.source
-                if source.kind in _VOLATILE and not source.frozen and source.granularity not in _LONG:
-                    return source.api
-    return None
-
-
-def volatile_in(shape: Shape, function: str, expr: Expr | None) -> str | None:
-    """The same, with names looked up in their function."""
-    if expr is None:
-        return None
-    found = volatile(expr)
-    if found is None:
-        for part in walk(expr):
-            if part.kind in ("name", "attribute"):
-                value = shape.resolve(function, part)
-                if value is not part and (found := volatile(value)):
-                    break
-    return found
 
 
 def pieces_of(shape: Shape, function: str, content: Expr) -> list[Expr]:

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.assembled import assembled_lists
-from cachesafe_rules.changing import changing_piece, changing_value, pieces_of, volatile_in
+from cachesafe_rules.changing import changing_piece, changing_value, pieces_of
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, spelt, static_length
 from cachesafe_rules.model import Expr, MessageList, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Request, Shape, shape_of
 from cachesafe_rules.turns import is_setup, is_side_call
+from cachesafe_rules.volatile import volatile_in
 
 __all__ = ["ChangingBeforeStable"]
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cachesafe_rules.changing import changing_value, volatile_in
+from cachesafe_rules.changing import changing_value
 from cachesafe_rules.expressions import is_history, last_part, parts_of, walk
 from cachesafe_rules.model import Binding, Call, Condition, Expr, Span
 from cachesafe_rules.shape import Shape
 from cachesafe_rules.turns import is_setup, is_side_call, overflow_guarded
+from cachesafe_rules.volatile import volatile_in
 
 __all__ = ["all_but_last", "appended", "assigned", "first_rewritten", "rebuilt"]
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.changing import changing_value, volatile_in
+from cachesafe_rules.changing import changing_value
 from cachesafe_rules.markers import marked_blocks
 from cachesafe_rules.model import Expr, Span
 from cachesafe_rules.needles import MARKERS
 from cachesafe_rules.shape import Shape, shape_of
+from cachesafe_rules.volatile import volatile_in
 
 __all__ = ["MarkerOnChangingBlock"]
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cachesafe_rules.changing import is_local, takes_turn, volatile_in
+from cachesafe_rules.changing import is_local, takes_turn
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, walk, words, words_of_name
 from cachesafe_rules.model import Condition, Expr
 from cachesafe_rules.shape import Shape
+from cachesafe_rules.volatile import volatile_in
 
 __all__ = ["is_setup", "is_side_call", "is_switch", "overflow_guarded", "takes_turn_text", "turn_test"]
 
