@@ -14,15 +14,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_cachesafe.lint.discover import is_test_path
+from pytest_cachesafe.lint.late import LateTaints
 
 if TYPE_CHECKING:
+    import ast
+
     from cachesafe_rules.api import Report, Rule
+    from cachesafe_rules.model import Taint
 
     from pytest_cachesafe.findings import Finding
     from pytest_cachesafe.lint.cache import Store
     from pytest_cachesafe.lint.discover import FileEntry
-    from pytest_cachesafe.lint.flow.analysis import Analysis, EntryResult
+    from pytest_cachesafe.lint.flow.analysis import Analysis
     from pytest_cachesafe.lint.flow.arrive import Hit
+    from pytest_cachesafe.lint.parse import Parsed
     from pytest_cachesafe.lint.rule_set import RuleSet
     from pytest_cachesafe.lint.settings import Settings
 
@@ -223,8 +228,8 @@ class Pipeline:
 
     def _fresh(self, name: str, flag: int) -> _Unit:
         rules = self._structural_rules(name) if flag & _REQUEST else []
-        if not rules and not flag & _ENTRY:
-            return self._only_parsed(name, force=bool(flag & _BINARY))
+        if not flag & _ENTRY:
+            return self._without_sink(name, rules, force=bool(flag & _BINARY))
         try:
             result = self.analysis.analyse(name)
         except Exception as error:
@@ -238,30 +243,44 @@ class Pipeline:
             fault = parsed.error if parsed is not None else None
             problem = (fault.row, fault.column, fault.message) if fault is not None else (1, 1, "cannot be read")
         elif rules:
-            reports = self._structural(name, result, rules)
+            reports = self._structural(name, parsed, result.taints, rules)
         return _Unit(result.hits, result.votes, reports, used, result.lookups, problem)
 
-    def _only_parsed(self, name: str, *, force: bool) -> _Unit:
-        """No sink and nothing for a rule: all that can be wrong is the syntax."""
+    def _without_sink(self, name: str, rules: Sequence[Rule], *, force: bool) -> _Unit:
+        """A file in which nothing can arrive: its syntax, and the structural rules, for which the flow analysis is
+        asked only if one of them wants to know where a value comes from."""
         from pytest_cachesafe.lint.parse import parse
 
-        if self._size(name) > self._parse_limit and not force:
+        if not rules and not force and self._size(name) > self._parse_limit:
             return _Unit((), (), (), (name,))
-        fault = parse(self._read(name) or b"", name).error
-        problem = None if fault is None else (fault.row, fault.column, fault.message)
-        return _Unit((), (), (), (name,), (), problem)
+        parsed = parse(self._read(name) or b"", name)
+        if parsed.tree is None:
+            fault = parsed.error
+            return _Unit((), (), (), (name,), (), None if fault is None else (fault.row, fault.column, fault.message))
+        if not rules:
+            return _Unit((), (), (), (name,))
+        late = LateTaints(name, lambda: self.analysis.analyse(name))
+        reports = self._structural(name, parsed, late.taints, rules)
+        result = late.result
+        if result is None:
+            return _Unit((), (), reports, (name,))
+        return _Unit((), (), reports, tuple(dict.fromkeys((name, *result.used))), result.lookups)
 
     def _structural_rules(self, name: str) -> list[Rule]:
         data = self._read(name) or b""
         return [rule for rule in self.project.rules.on_trees() if any(needle in data for needle in rule.needles)]
 
-    def _structural(self, name: str, result: EntryResult, rules: Sequence[Rule]) -> list[tuple[str, Report]]:
+    def _structural(
+        self, name: str, parsed: Parsed, taints: Callable[[ast.AST], tuple[Taint, ...]], rules: Sequence[Rule]
+    ) -> list[tuple[str, Report]]:
         from pytest_cachesafe.lint.parse import column
         from pytest_cachesafe.lint.view import build_view
 
-        parsed = result.parsed
+        tree = parsed.tree
+        if tree is None:
+            return []
         try:
-            view = build_view(parsed.tree, name, lambda row, offset: column(parsed, row, offset), result.taints)
+            view = build_view(tree, name, lambda row, offset: column(parsed, row, offset), taints)
         except Exception as error:
             self.crashed.append(f"{name}: the view for the rules failed: {_words(error)}")
             return []
