@@ -9,7 +9,6 @@ from typing import Any
 
 import libcst as cst
 
-from pytest_cachesafe.lint.newer.positions import Places
 from pytest_cachesafe.lint.newer.strings import Strings
 
 __all__ = ["OPERATORS", "Expressions", "identifier"]
@@ -59,14 +58,10 @@ def identifier(node: cst.Name) -> str:
 
 
 class Expressions(Strings):
-    """Translates expressions. `since` becomes the first version of Python that knows all syntax met so far."""
+    """Translates expressions."""
 
     def __init__(self, module: cst.Module, ranges: Any, lines: list[str]) -> None:
-        Places.__init__(self, ranges, lines)
-        self.module = module
-        self.since = (3, 0)
-        self.need = self._need
-        self.expression = self._expression
+        super().__init__(module, ranges, lines)
         self._handlers: dict[type, Callable[[Any], ast.expr]] = {
             cst.Name: self._name,
             cst.Ellipsis: lambda node: ast.Constant(value=...),
@@ -81,7 +76,7 @@ class Expressions(Strings):
             cst.Subscript: self._subscript,
             cst.Lambda: self._lambda,
             cst.Call: self._call,
-            cst.Await: lambda node: ast.Await(value=self._expression(node.expression)),
+            cst.Await: lambda node: ast.Await(value=self.expression(node.expression)),
             cst.IfExp: self._conditional,
             cst.StarredElement: self._starred,
             cst.List: lambda node: ast.List(elts=self.elements(node), ctx=ast.Load()),
@@ -109,10 +104,8 @@ class Expressions(Strings):
             if kind is not None:
                 (self._placed if placed else self._handlers)[kind] = handler
 
-    def _need(self, version: tuple[int, int]) -> None:
-        self.since = max(self.since, version)
-
-    def _expression(self, node: cst.BaseExpression) -> ast.expr:
+    def expression(self, node: cst.BaseExpression) -> ast.expr:
+        """One expression, whatever its kind."""
         handler = self._handlers.get(type(node))
         if handler is not None:
             return self.over(handler(node), node)
@@ -120,11 +113,11 @@ class Expressions(Strings):
 
     def optional(self, node: cst.BaseExpression | None) -> ast.expr | None:
         """None stays None."""
-        return None if node is None else self._expression(node)
+        return None if node is None else self.expression(node)
 
     def target(self, node: cst.BaseExpression, context: type[ast.expr_context] = ast.Store) -> ast.expr:
         """An expression that is assigned to or deleted."""
-        made = self._expression(node)
+        made = self.expression(node)
         pending: list[Any] = [made]
         while pending:
             part = pending.pop()
@@ -138,7 +131,7 @@ class Expressions(Strings):
     def elements(self, node: Any) -> list[ast.expr]:
         """The elements of a list, set or tuple."""
         return [
-            self._expression(element if isinstance(element, cst.StarredElement) else element.value)
+            self.expression(element if isinstance(element, cst.StarredElement) else element.value)
             for element in node.elements
         ]
 
@@ -153,18 +146,18 @@ class Expressions(Strings):
 
     def _comparison(self, node: cst.Comparison) -> ast.expr:
         return ast.Compare(
-            left=self._expression(node.left),
+            left=self.expression(node.left),
             ops=[COMPARISONS[type(target.operator)]() for target in node.comparisons],
-            comparators=[self._expression(target.comparator) for target in node.comparisons],
+            comparators=[self.expression(target.comparator) for target in node.comparisons],
         )
 
     def _unary(self, node: cst.UnaryOperation) -> ast.expr:
-        return ast.UnaryOp(op=UNARY[type(node.operator)](), operand=self._expression(node.expression))
+        return ast.UnaryOp(op=UNARY[type(node.operator)](), operand=self.expression(node.expression))
 
     def _binary(self, node: cst.BinaryOperation) -> ast.expr:
-        left = self._expression(node.left)
+        left = self.expression(node.left)
         operator = OPERATORS[type(node.operator).__name__]()
-        return ast.BinOp(left=left, op=operator, right=self._expression(node.right))
+        return ast.BinOp(left=left, op=operator, right=self.expression(node.right))
 
     def _boolean(self, node: cst.BooleanOperation) -> ast.expr:
         values: list[ast.expr] = []
@@ -175,14 +168,14 @@ class Expressions(Strings):
             if isinstance(part, cst.BooleanOperation) and type(part.operator) is operator and not part.lpar:
                 pending += [part.right, part.left]
             else:
-                values.append(self._expression(part))
+                values.append(self.expression(part))
         return ast.BoolOp(op=ast.And() if operator is cst.And else ast.Or(), values=values)
 
     def _attribute(self, node: cst.Attribute) -> ast.expr:
-        return ast.Attribute(value=self._expression(node.value), attr=identifier(node.attr), ctx=ast.Load())
+        return ast.Attribute(value=self.expression(node.value), attr=identifier(node.attr), ctx=ast.Load())
 
     def _subscript(self, node: cst.Subscript) -> ast.expr:
-        value = self._expression(node.value)
+        value = self.expression(node.value)
         parts = [self._index(element.slice) for element in node.slice]
         last = node.slice[-1].comma
         first: Any = parts[0]
@@ -194,7 +187,7 @@ class Expressions(Strings):
 
     def _index(self, node: cst.BaseSlice) -> ast.expr:
         if isinstance(node, cst.Index):
-            value = self._expression(node.value)
+            value = self.expression(node.value)
             if not node.star:
                 return value
             self.need(STAR_IN_INDEX)
@@ -221,7 +214,7 @@ class Expressions(Strings):
         return self.end(node.first_colon) if node.upper is None else self.outer_end(node.upper)
 
     def _lambda(self, node: cst.Lambda) -> ast.expr:
-        return ast.Lambda(args=self.parameters(node.params), body=self._expression(node.body))
+        return ast.Lambda(args=self.parameters(node.params), body=self.expression(node.body))
 
     def parameters(self, node: cst.Parameters) -> ast.arguments:
         """The parameters of a function or lambda."""
@@ -234,21 +227,21 @@ class Expressions(Strings):
             kwonlyargs=[self._parameter(param) for param in node.kwonly_params],
             kw_defaults=[self.optional(param.default) for param in node.kwonly_params],
             kwarg=self._parameter(node.star_kwarg) if node.star_kwarg is not None else None,
-            defaults=[self._expression(param.default) for param in positional if param.default is not None],
+            defaults=[self.expression(param.default) for param in positional if param.default is not None],
         )
 
     def _parameter(self, node: cst.Param) -> ast.arg:
         annotation = None
         end = self.end(node.name)
         if node.annotation is not None:
-            annotation = self._expression(node.annotation.annotation)
+            annotation = self.expression(node.annotation.annotation)
             if isinstance(annotation, ast.Starred):
                 self.need(STAR_IN_INDEX)
             end = self.outer_end(node.annotation.annotation)
         return self.put(ast.arg(arg=identifier(node.name), annotation=annotation), self.start(node.name), end)
 
     def _call(self, node: cst.Call) -> ast.expr:
-        func = self._expression(node.func)
+        func = self.expression(node.func)
         if len(node.args) == 1 and isinstance(node.args[0].value, cst.GeneratorExp) and not node.args[0].value.lpar:
             # The parentheses of the call are the generator's.
             made = self._comprehension(ast.GeneratorExp, node.args[0].value)
@@ -263,7 +256,7 @@ class Expressions(Strings):
         args: list[ast.expr] = []
         keywords: list[ast.keyword] = []
         for node in nodes:
-            value = self._expression(node.value)
+            value = self.expression(node.value)
             end = self.outer_end(node.value)
             if node.star == "*":
                 args.append(self.put(ast.Starred(value=value, ctx=ast.Load()), self.start(node), end))
@@ -275,8 +268,8 @@ class Expressions(Strings):
         return args, keywords
 
     def _conditional(self, node: cst.IfExp) -> ast.expr:
-        body = self._expression(node.body)
-        return ast.IfExp(test=self._expression(node.test), body=body, orelse=self._expression(node.orelse))
+        body = self.expression(node.body)
+        return ast.IfExp(test=self.expression(node.test), body=body, orelse=self.expression(node.orelse))
 
     def _yield(self, node: cst.Yield) -> ast.expr:
         start = self.start(node)
@@ -284,22 +277,22 @@ class Expressions(Strings):
             return self.put(ast.Yield(value=None), start, (start[0], start[1] + len("yield")))
         if isinstance(node.value, cst.From):
             item = node.value.item
-            return self.put(ast.YieldFrom(value=self._expression(item)), start, self.outer_end(item))
-        return self.put(ast.Yield(value=self._expression(node.value)), start, self.outer_end(node.value))
+            return self.put(ast.YieldFrom(value=self.expression(item)), start, self.outer_end(item))
+        return self.put(ast.Yield(value=self.expression(node.value)), start, self.outer_end(node.value))
 
     def _starred(self, node: cst.StarredElement) -> ast.expr:
-        return ast.Starred(value=self._expression(node.value), ctx=ast.Load())
+        return ast.Starred(value=self.expression(node.value), ctx=ast.Load())
 
     def _tuple(self, node: cst.Tuple) -> ast.expr:
-        start, end = self.listed(node, node.elements, node.lpar, node.rpar)
+        start, end = self.listed(node.elements, node.lpar, node.rpar)
         return self.put(ast.Tuple(elts=self.elements(node), ctx=ast.Load()), start, end)
 
     def _dict(self, node: cst.Dict) -> ast.expr:
         keys: list[ast.expr | None] = []
         values: list[ast.expr] = []
         for element in node.elements:
-            keys.append(self._expression(element.key) if isinstance(element, cst.DictElement) else None)
-            values.append(self._expression(element.value))
+            keys.append(self.expression(element.key) if isinstance(element, cst.DictElement) else None)
+            values.append(self.expression(element.value))
         return ast.Dict(keys=keys, values=values)
 
     def _generator(self, node: cst.GeneratorExp) -> ast.expr:
@@ -307,21 +300,21 @@ class Expressions(Strings):
         return self.put(made, self.start(node.lpar[-1] if node.lpar else node), self.end((*node.rpar, node)[0]))
 
     def _comprehension(self, kind: type[Any], node: Any) -> ast.expr:
-        element = self._expression(node.elt)
+        element = self.expression(node.elt)
         if isinstance(element, ast.Starred):
             self.need(UNPACKING_COMPREHENSION)
         made: ast.expr = kind(elt=element, generators=self._generators(node.for_in))
         return made
 
     def _dict_comprehension(self, node: cst.DictComp) -> ast.expr:
-        key, value = self._expression(node.key), self._expression(node.value)
+        key, value = self.expression(node.key), self.expression(node.value)
         return ast.DictComp(key=key, value=value, generators=self._generators(node.for_in))
 
     def _unpacked_dict_comprehension(self, node: Any) -> ast.expr:
         # `{**part for part in parts}` (PEP 798): before Python 3.15 no tree has a place for a lone `**part`; as key and
         # value it still says that the result is made of the parts.
         self.need(UNPACKING_COMPREHENSION)
-        key, value = self._expression(node.value), self._expression(node.value)
+        key, value = self.expression(node.value), self.expression(node.value)
         return ast.DictComp(key=key, value=value, generators=self._generators(node.for_in))
 
     def _generators(self, node: cst.CompFor) -> list[ast.comprehension]:
@@ -331,8 +324,8 @@ class Expressions(Strings):
             made.append(
                 ast.comprehension(
                     target=self.target(inner.target),
-                    iter=self._expression(inner.iter),
-                    ifs=[self._expression(condition.test) for condition in inner.ifs],
+                    iter=self.expression(inner.iter),
+                    ifs=[self.expression(condition.test) for condition in inner.ifs],
                     is_async=int(inner.asynchronous is not None),
                 )
             )
@@ -341,4 +334,4 @@ class Expressions(Strings):
 
     def _walrus(self, node: cst.NamedExpr) -> ast.expr:
         target: Any = self.target(node.target)
-        return ast.NamedExpr(target=target, value=self._expression(node.value))
+        return ast.NamedExpr(target=target, value=self.expression(node.value))

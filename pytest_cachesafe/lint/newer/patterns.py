@@ -20,7 +20,7 @@ class Patterns(Expressions):
         if isinstance(node, cst.MatchSingleton):
             return self.over(ast.MatchSingleton(value=SINGLETONS[node.value.value]), node.value)
         if isinstance(node, cst.MatchValue):
-            return self.over(ast.MatchValue(value=self._expression(node.value)), node.value)
+            return self.over(ast.MatchValue(value=self.expression(node.value)), node.value)
         if isinstance(node, (cst.MatchList, cst.MatchTuple)):
             return self._sequence(node)
         return self.over(self._other(node), node)
@@ -30,24 +30,27 @@ class Patterns(Expressions):
         if isinstance(node, cst.MatchList) and node.lbracket is not None:
             return self.over(made, node)
         lpar, rpar = (node.lpar, node.rpar) if isinstance(node, cst.MatchTuple) else ((), ())
-        start, end = self.listed(node, node.patterns, lpar, rpar)
+        start, end = self.listed(node.patterns, lpar, rpar)
         return self.put(made, start, end)
 
     def _element(self, node: cst.MatchSequenceElement | cst.MatchStar) -> ast.pattern:
         if isinstance(node, cst.MatchStar):
-            return self.over(ast.MatchStar(name=_captured(node.name)), node)
+            # libcst's range of a starred pattern includes the comma behind it.
+            row, column = self.end(node.whitespace_before_name)
+            end = (row, column + 1) if node.name is None else self.end(node.name)
+            return self.put(ast.MatchStar(name=_captured(node.name)), self.start(node), end)
         return self.pattern(node.value)
 
     def _other(self, node: Any) -> ast.pattern:
         if isinstance(node, cst.MatchMapping):
             return ast.MatchMapping(
-                keys=[self._expression(element.key) for element in node.elements],
+                keys=[self.expression(element.key) for element in node.elements],
                 patterns=[self.pattern(element.pattern) for element in node.elements],
                 rest=None if node.rest is None else identifier(node.rest),
             )
         if isinstance(node, cst.MatchClass):
             return ast.MatchClass(
-                cls=self._expression(node.cls),
+                cls=self.expression(node.cls),
                 patterns=[self._element(element) for element in node.patterns],
                 kwd_attrs=[identifier(element.key) for element in node.kwds],
                 kwd_patterns=[self.pattern(element.pattern) for element in node.kwds],

@@ -13,6 +13,8 @@ __all__ = ["Places", "Point"]
 Point = tuple[int, int]
 """Row from 1, column from 0 in characters."""
 
+STARRED = (cst.StarredElement, cst.MatchStar)
+
 Made = TypeVar("Made", bound=ast.AST)
 
 
@@ -43,20 +45,17 @@ class Places:
         rpar: Sequence[cst.RightParen] = getattr(node, "rpar", ())
         return self.end(rpar[-1] if rpar else node)
 
-    def listed(self, node: cst.CSTNode, elements: Sequence[Any], lpar: Sequence[Any], rpar: Sequence[Any]) -> Any:
+    def listed(
+        self, elements: Sequence[Any], lpar: Sequence[Any] = (), rpar: Sequence[Any] = ()
+    ) -> tuple[Point, Point]:
         """Start and end of a tuple: `ast` counts the innermost parentheses to it and, without any, the last comma."""
         if lpar:
             return self.start(lpar[-1]), self.end(rpar[0])
-        if not elements:
-            return self.start(node), self.end(node)
-        comma = elements[-1].comma
-        last = elements[-1]
-        end = self.end(comma) if isinstance(comma, cst.Comma) else self.outer_end(getattr(last, "value", last))
-        if isinstance(last, (cst.StarredElement, cst.MatchStar)) and not isinstance(comma, cst.Comma):
-            end = self.end(last)
-        first = elements[0]
-        starts_itself = isinstance(first, (cst.StarredElement, cst.MatchStar))
-        return self.start(first) if starts_itself else self.outer_start(first.value), end
+        first, last = elements[0], elements[-1]
+        start = self.start(first) if isinstance(first, STARRED) else self.outer_start(first.value)
+        if isinstance(last.comma, cst.Comma):
+            return start, self.end(last.comma)
+        return start, self.end(last) if isinstance(last, STARRED) else self.outer_end(last.value)
 
     def put(self, made: Made, start: Point, end: Point) -> Made:
         """Give a node its place (`ast` counts columns in bytes of UTF-8)."""
@@ -77,4 +76,6 @@ class Places:
 
     def _characters(self, row: int, column: int) -> int:
         line = self._lines[row - 1] if row <= len(self._lines) else ""
-        return column if line.isascii() else len(line.encode("utf-8", "surrogatepass")[:column].decode("utf-8", "ignore"))
+        return (
+            column if line.isascii() else len(line.encode("utf-8", "surrogatepass")[:column].decode("utf-8", "ignore"))
+        )

@@ -9,7 +9,7 @@ from typing import Any
 
 import libcst as cst
 
-from pytest_cachesafe.lint.newer.expressions import OPERATORS, STAR_IN_INDEX, identifier
+from pytest_cachesafe.lint.newer.expressions import OPERATORS, identifier
 from pytest_cachesafe.lint.newer.patterns import Patterns
 from pytest_cachesafe.lint.newer.positions import Point
 
@@ -27,8 +27,10 @@ class Statements(Patterns):
 
     def __init__(self, module: cst.Module, ranges: Any, lines: list[str]) -> None:
         super().__init__(module, ranges, lines)
+        # `ast` counts a semicolon at the end of a line to the statement around, not to the one before it.
+        self._semicolons: dict[ast.stmt, Point] = {}
         self._simple: dict[str, Callable[[Any], tuple[ast.stmt, Point | None]]] = {
-            "Expr": lambda node: (ast.Expr(value=self._expression(node.value)), self.outer_end(node.value)),
+            "Expr": lambda node: (ast.Expr(value=self.expression(node.value)), self.outer_end(node.value)),
             "Pass": lambda node: (ast.Pass(), None),
             "Break": lambda node: (ast.Break(), None),
             "Continue": lambda node: (ast.Continue(), None),
@@ -89,6 +91,8 @@ class Statements(Patterns):
                 last = inside[-1]
                 if isinstance(last, ast.match_case):
                     last = last.body[-1]
+                if last in self._semicolons:
+                    return self._semicolons[last]
                 return last.end_lineno, self._characters(last.end_lineno, last.end_col_offset)
         raise AssertionError("a compound statement has a body")
 
@@ -97,6 +101,8 @@ class Statements(Patterns):
         start = self.start(node)
         if end is None:  # a keyword alone
             end = (start[0], start[1] + len(type(made).__name__))
+        if isinstance(node.semicolon, cst.Semicolon):
+            self._semicolons[made] = self.end(node.semicolon)
         return self.put(made, start, end)
 
     def _return(self, node: cst.Return) -> tuple[ast.stmt, Point | None]:
@@ -110,13 +116,13 @@ class Statements(Patterns):
         return made, None if last is None else self.outer_end(last)
 
     def _assert(self, node: cst.Assert) -> tuple[ast.stmt, Point | None]:
-        made = ast.Assert(test=self._expression(node.test), msg=self.optional(node.msg))
+        made = ast.Assert(test=self.expression(node.test), msg=self.optional(node.msg))
         return made, self.outer_end(node.test if node.msg is None else node.msg)
 
     def _delete(self, node: cst.Del) -> tuple[ast.stmt, Point | None]:
         made: Any = self.target(node.target, ast.Del)
         bare = isinstance(node.target, cst.Tuple) and not node.target.lpar
-        end = self.listed(node.target, made_elements(node), (), ())[1] if bare else self.outer_end(node.target)
+        end = self.listed(_elements(node))[1] if bare else self.outer_end(node.target)
         return ast.Delete(targets=made.elts if bare else [made]), end
 
     def _scope(self, kind: type[Any], node: Any) -> tuple[ast.stmt, Point | None]:
@@ -155,7 +161,7 @@ class Statements(Patterns):
 
     def _assign(self, node: cst.Assign) -> tuple[ast.stmt, Point | None]:
         targets = [self.target(target.target) for target in node.targets]
-        made = ast.Assign(targets=targets, value=self._expression(node.value), type_comment=None)
+        made = ast.Assign(targets=targets, value=self.expression(node.value), type_comment=None)
         return made, self._value_end(node.value)
 
     def _annotated(self, node: cst.AnnAssign) -> tuple[ast.stmt, Point | None]:
@@ -163,25 +169,25 @@ class Statements(Patterns):
         annotation = node.annotation.annotation
         plain = isinstance(node.target, cst.Name) and not node.target.lpar
         value = self.optional(node.value)
-        made = ast.AnnAssign(target=target, annotation=self._expression(annotation), value=value, simple=int(plain))
+        made = ast.AnnAssign(target=target, annotation=self.expression(annotation), value=value, simple=int(plain))
         return made, self.outer_end(annotation) if node.value is None else self._value_end(node.value)
 
     def _augmented(self, node: cst.AugAssign) -> tuple[ast.stmt, Point | None]:
         target: Any = self.target(node.target)
         operator = OPERATORS[type(node.operator).__name__.removesuffix("Assign")]()
-        made = ast.AugAssign(target=target, op=operator, value=self._expression(node.value))
+        made = ast.AugAssign(target=target, op=operator, value=self.expression(node.value))
         return made, self._value_end(node.value)
 
     def _value_end(self, node: cst.BaseExpression) -> Point:
         if isinstance(node, cst.Tuple) and not node.lpar:
-            end: Point = self.listed(node, node.elements, (), ())[1]
+            end: Point = self.listed(node.elements)[1]
             return end
         return self.outer_end(node)
 
     def _type_alias(self, node: cst.TypeAlias) -> tuple[ast.stmt, Point | None]:
         self.need(TYPE_PARAMETERS)
         name = self.named(node.name, ast.Store)
-        value = self._expression(node.value)
+        value = self.expression(node.value)
         end = self.outer_end(node.value)
         if sys.version_info >= TYPE_PARAMETERS:
             alias: Any = vars(ast)["TypeAlias"]
@@ -189,7 +195,7 @@ class Statements(Patterns):
         return ast.Assign(targets=[name], value=value, type_comment=None), end
 
     def _if(self, node: cst.If) -> ast.stmt:
-        made = ast.If(test=self._expression(node.test), body=self._body(node.body), orelse=[])
+        made = ast.If(test=self.expression(node.test), body=self._body(node.body), orelse=[])
         if isinstance(node.orelse, cst.If):
             inner = self._if(node.orelse)
             made.orelse = [self.put(inner, self.start(node.orelse), self._last(inner))]
@@ -198,15 +204,13 @@ class Statements(Patterns):
         return made
 
     def _while(self, node: cst.While) -> ast.stmt:
-        return ast.While(
-            test=self._expression(node.test), body=self._body(node.body), orelse=self._else(node.orelse)
-        )
+        return ast.While(test=self.expression(node.test), body=self._body(node.body), orelse=self._else(node.orelse))
 
     def _for(self, node: cst.For) -> ast.stmt:
         kind: Any = ast.For if node.asynchronous is None else ast.AsyncFor
         made: ast.stmt = kind(
             target=self.target(node.target),
-            iter=self._expression(node.iter),
+            iter=self.expression(node.iter),
             body=self._body(node.body),
             orelse=self._else(node.orelse),
             type_comment=None,
@@ -217,7 +221,7 @@ class Statements(Patterns):
         kind: Any = ast.With if node.asynchronous is None else ast.AsyncWith
         items = [
             ast.withitem(
-                context_expr=self._expression(item.item),
+                context_expr=self.expression(item.item),
                 optional_vars=None if item.asname is None else self.target(item.asname.name),
             )
             for item in node.items
@@ -256,7 +260,7 @@ class Statements(Patterns):
             )
             for case in node.cases
         ]
-        return ast.Match(subject=self._expression(node.subject), cases=cases)
+        return ast.Match(subject=self.expression(node.subject), cases=cases)
 
     def _function(self, node: cst.FunctionDef) -> ast.stmt:
         kind: Any = ast.FunctionDef if node.asynchronous is None else ast.AsyncFunctionDef
@@ -264,8 +268,8 @@ class Statements(Patterns):
             name=identifier(node.name),
             args=self.parameters(node.params),
             body=self._body(node.body),
-            decorator_list=[self._expression(decorator.decorator) for decorator in node.decorators],
-            returns=None if node.returns is None else self._expression(node.returns.annotation),
+            decorator_list=[self.expression(decorator.decorator) for decorator in node.decorators],
+            returns=None if node.returns is None else self.expression(node.returns.annotation),
             type_comment=None,
         )
         return self._with_type_params(made, node.type_parameters)
@@ -277,7 +281,7 @@ class Statements(Patterns):
             bases=bases,
             keywords=keywords,
             body=self._body(node.body),
-            decorator_list=[self._expression(decorator.decorator) for decorator in node.decorators],
+            decorator_list=[self.expression(decorator.decorator) for decorator in node.decorators],
         )
         return self._with_type_params(made, node.type_parameters)
 
@@ -312,7 +316,7 @@ class Statements(Patterns):
         return made
 
 
-def made_elements(node: cst.Del) -> Sequence[Any]:
+def _elements(node: cst.Del) -> Sequence[Any]:
     assert isinstance(node.target, cst.Tuple)
     return node.target.elements
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import libcst as cst
@@ -30,9 +30,19 @@ Part = tuple["str | ast.expr", Point, Point, "str | None"]
 class Strings(Places):
     """Translates string literals; expressions inside them go through `expression`."""
 
-    module: cst.Module
-    expression: Callable[[cst.BaseExpression], ast.expr]
-    need: Callable[[tuple[int, int]], None]
+    def __init__(self, module: cst.Module, ranges: Any, lines: list[str]) -> None:
+        super().__init__(ranges, lines)
+        self.module = module
+        self.since = (3, 0)
+        """The first version of Python that knows all syntax met so far."""
+
+    def expression(self, node: cst.BaseExpression) -> ast.expr:
+        """The expression inside a replacement field."""
+        raise NotImplementedError
+
+    def need(self, version: tuple[int, int]) -> None:
+        """Note syntax that came with this version of Python."""
+        self.since = max(self.since, version)
 
     def string(self, node: cst.BaseExpression) -> ast.expr:
         """Any string literal: a constant, or a JoinedStr where it has an f-string or template string."""
