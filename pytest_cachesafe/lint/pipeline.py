@@ -184,8 +184,11 @@ class Pipeline:
     def _analyse(self, candidates: Sequence[str], wanted: frozenset[str] | None, flags: Mapping[str, int]) -> None:
         """Units of the candidates; with few wanted files, of those that may concern them."""
         if wanted is None:
+            if self.jobs > 1:
+                self._in_parallel(candidates, flags)
             for name in candidates:
-                self._units[name] = self._unit(name, flags[name])
+                if name not in self._units:
+                    self._units[name] = self._unit(name, flags[name])
             return
         from pytest_cachesafe.lint.reach import Reach
 
@@ -205,6 +208,31 @@ class Pipeline:
                     focus.add(hit.span.filename)
                     # Whoever uses the marked text elsewhere has a say in whether it is a prompt at all.
                     focus.update(_file_of(mark) for mark in hit.marks)
+
+    def _in_parallel(self, candidates: Sequence[str], flags: Mapping[str, int]) -> None:
+        """Units that the cache does not have, in several processes."""
+        from pytest_cachesafe.lint.cache import Unit
+        from pytest_cachesafe.lint.parallel import spread
+
+        def work(names: Sequence[str]) -> Any:
+            before = len(self.crashed)
+            units = [[name, _encoded(self._fresh(name, flags[name]))] for name in names]
+            return [units, self.crashed[before:]]
+
+        fresh = [name for name in candidates if name in self.project.overlay or self.store.unit(name) is None]
+        crashed = list(self.crashed)
+        for units, faults in spread(fresh, work, self.jobs):
+            crashed += faults
+            for name, value in units:
+                hits, votes, reports, used, lookups, problem = value
+                stored = Unit(hits, votes, reports, tuple(used), tuple((a, b, c, d) for a, b, c, d in lookups), problem)
+                made = _decoded(stored, self.project.rules.codes)
+                if made is None:
+                    continue
+                self._units[name] = made
+                if not faults and not self.project.overlay:
+                    self.store.put_unit(name, stored)
+        self.crashed[:] = crashed
 
     def _concerns(self, name: str, focus: set[str], near: frozenset[str] | None) -> bool:
         known = self.store.unit(name)
