@@ -209,7 +209,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     `argv` is without the program's name; None reads `sys.argv`.
     """
     try:
-        return _run(sys.argv[1:] if argv is None else argv)
+        return _run(sys.argv[1:], own_process=True) if argv is None else _run(argv)
     except UsageError as error:
         return _refuse(error)
     except SystemExit as stop:
@@ -228,6 +228,16 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         _complain(f"{traceback.format_exc()}cachesafe: internal error, please report it with the lines above")
         return 2
+
+
+def _without_collection() -> None:
+    """No garbage collection in a process that ends with the command: not on the way, and not of everything at its end,
+    which takes longer than a warm run over a large tree."""
+    import atexit
+    import gc
+
+    gc.disable()
+    atexit.register(gc.freeze)
 
 
 def _refuse(error: UsageError) -> int:
@@ -249,8 +259,10 @@ def _complain(text: str) -> None:
         _discard(sys.stderr)
 
 
-def _run(argv: Sequence[str]) -> int:
+def _run(argv: Sequence[str], *, own_process: bool = False) -> int:
     args = _parse(argv)
+    if own_process and args.command == "lint":
+        _without_collection()
     if args.version:
         from pytest_cachesafe import __version__
 

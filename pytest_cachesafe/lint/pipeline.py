@@ -47,6 +47,15 @@ _REQUEST_WORDS = (
 _PARSE_ALL_BYTES = 1 << 20
 
 
+class _NoTables(NamedTuple):
+    """What the pre-filter asks of a project without additions to the tables."""
+
+    needles: tuple[bytes, ...] = ()
+
+
+_NO_TABLES = _NoTables()
+
+
 class Project(NamedTuple):
     """What a run works on. `files`: all of the project's Python files by name; `overlay`: text that is not on disk."""
 
@@ -106,13 +115,17 @@ class Pipeline:
         return Analysis(Path(project.root), project.files, project.settings, project.overlay)
 
     @cached_property
-    def _is_entry(self) -> Callable[[str, bytes], bool]:
-        settings = self.project.settings
-        if settings.prompt_names or settings.sink_keywords or settings.sink_calls or settings.flags:
-            return self.analysis.is_entry
-        from pytest_cachesafe.lint.prefilter import NEEDLES
+    def _is_entry(self) -> Callable[[bytes], bool]:
+        """Whether a file may hold a sink. The tables are read for the project's own words only, if it has any."""
+        from pytest_cachesafe.lint.prefilter import is_entry
 
-        return lambda name, data: any(needle in data for needle in NEEDLES)
+        settings = self.project.settings
+        tables: Any = _NO_TABLES
+        if settings.prompt_names or settings.sink_keywords or settings.sink_calls or settings.flags:
+            from pytest_cachesafe.lint.tables.user import Tables
+
+            tables = Tables(settings)
+        return lambda data: is_entry(data, tables)
 
     def run(self, wanted: frozenset[str] | None) -> Passed:
         """Lint the project; `wanted` names the files whose findings will be asked for, None for all of them.
@@ -150,7 +163,7 @@ class Pipeline:
                 data = self._read(name)
                 if data is None:
                     continue
-                flag = self._flags_of(name, data)
+                flag = self._flags_of(data)
                 if name not in self.project.overlay:
                     self.store.set_flags(name, data, flag)
             flags[name] = flag
@@ -167,10 +180,10 @@ class Pipeline:
             self.crashed.append(f"{name}: cannot be read: {error.strerror or error}")
             return None
 
-    def _flags_of(self, name: str, data: bytes) -> int:
+    def _flags_of(self, data: bytes) -> int:
         if b"\0" in data:
             return _BINARY
-        flag = _ENTRY if self._is_entry(name, data) else 0
+        flag = _ENTRY if self._is_entry(data) else 0
         words = (*_REQUEST_WORDS, *self.project.rules.other_needles)
         if flag or any(word in data for word in words):
             flag |= _REQUEST
@@ -296,7 +309,16 @@ class Pipeline:
 
     def _structural_rules(self, name: str) -> list[Rule]:
         data = self._read(name) or b""
-        return [rule for rule in self.project.rules.on_trees() if any(needle in data for needle in rule.needles)]
+        # Many rules ask for the same words.
+        found: dict[bytes, bool] = {}
+
+        def holds(needle: bytes) -> bool:
+            known = found.get(needle)
+            if known is None:
+                known = found[needle] = needle in data
+            return known
+
+        return [rule for rule in self.project.rules.on_trees() if any(map(holds, rule.needles))]
 
     def _structural(
         self, name: str, parsed: Parsed, taints: Callable[[ast.AST], tuple[Taint, ...]], rules: Sequence[Rule]
