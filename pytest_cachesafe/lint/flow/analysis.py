@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import gc
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -11,13 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from cachesafe_rules.model import Arrival, Source, Taint
 from pytest_cachesafe.lint.flow.arrive import Hit
 from pytest_cachesafe.lint.flow.engine import Engine
-from pytest_cachesafe.lint.prefilter import is_entry
+from pytest_cachesafe.lint.prefilter import is_entry, may_matter
 from pytest_cachesafe.lint.project import ProjectIndex
+from pytest_cachesafe.lint.tables import sinks
 from pytest_cachesafe.lint.tables.user import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from pytest_cachesafe.lint.flow.module import ClassInfo
     from pytest_cachesafe.lint.settings import Settings
 
 __all__ = ["Analysis", "EntryResult", "settle"]
@@ -58,7 +59,7 @@ class Analysis:
         self._engine = self._fresh()
 
     def _fresh(self) -> Engine:
-        return Engine(self._index, self._parse, self._tables)
+        return Engine(self._index, self._parse, self._peek, self._tables)
 
     def read(self, name: str) -> bytes:
         """Bytes of a file, the overlay's where there is one.
@@ -76,6 +77,12 @@ class Analysis:
         """Whether a file may hold a sink."""
         return is_entry(data, self._tables)
 
+    def _peek(self, name: str) -> bytes:
+        try:
+            return self.read(name)
+        except OSError:
+            return b""
+
     def _parse(self, name: str) -> Any:
         from pytest_cachesafe.lint.parse import parse
 
@@ -89,22 +96,25 @@ class Analysis:
     def analyse(self, name: str) -> EntryResult:
         """Evaluate every function and class of a file, and what they reach."""
         if self._live > _LIVE_BYTES:
+            self._engine.close()
             self._engine = self._fresh()
             self._live = 0
-            gc.collect()
         engine = self._engine
         module = engine.module(name)
         if module is None:
             return EntryResult((), (), (name,), (), None, lambda node: ())
         if module.parsed.tree is not None:
             engine.run_module(module)
+            lines = module.parsed.lines
             done = 0
             while done < len(module.functions):
-                engine.summary(module.functions[done])
+                function = module.functions[done]
+                if may_matter(_text(lines, function.node)):
+                    engine.summary(function)
                 done += 1
             done = 0
             while done < len(module.classes):
-                _analyse_class(engine, module.classes[done])
+                _analyse_class(engine, module.classes[done], lines)
                 done += 1
         used = _closure(engine, name)
         return EntryResult(
@@ -117,19 +127,27 @@ class Analysis:
         )
 
 
-def _analyse_class(engine: Engine, cls: Any) -> None:
+def _text(lines: list[str], node: ast.stmt) -> str:
+    first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+    return "\n".join(lines[first - 1 : node.end_lineno or node.lineno])
+
+
+def _analyse_class(engine: Engine, cls: ClassInfo, lines: list[str]) -> None:
     engine.run_class(cls)
+    tool = any(sinks.TOOL_CLASSES.search(word) for word in engine.base_words(cls))
     for method in cls.methods.values():
-        engine.summary(method, cls)
+        if tool or may_matter(_text(lines, method.node)):
+            engine.summary(method, cls)
     chain = engine.mro(cls)[1:]
     overridden = {name for base in chain for name in base.methods if name in cls.methods and name != "__init__"}
-    if not overridden:
+    if not overridden or not engine.matters(cls):
         return
     for base in chain:
         for method in base.methods.values():
             if method.name not in cls.methods and engine.method(cls, method.name) is method and _calls_any(method.node, overridden):
                 # A method of the base that means this class's own when it runs for its objects.
-                engine.summary(method, cls)
+                if may_matter(_text(base.module.parsed.lines, method.node)):
+                    engine.summary(method, cls)
 
 
 def _calls_any(node: ast.AST, names: set[str]) -> bool:

@@ -319,7 +319,13 @@ def call_function(
 ) -> Value:  # fmt: skip
     """Apply the summaries of the functions a call may reach."""
     results = []
+    holding = bool(rest.atoms) or any(v.all_atoms() for v in positional) or any(v.all_atoms() for v, _ in keywords.values())
+    if not holding and frame.stmt is not None and isinstance(frame.stmt, ast.Expr) and _is_whole(frame.stmt.value, node):
+        # Nothing goes in, and nobody asks what comes out.
+        return NOTHING
     for function in functions:
+        if function.plain and not holding:
+            continue
         frame.module.used.add(function.module.name)
         owner = cls
         if owner is None and bound is not None and isinstance(bound.shape, (Obj, Cls)) and function.cls is not None:
@@ -329,6 +335,10 @@ def call_function(
         _param_sinks(engine, frame, function, summary, values, node)
         results.append(_returned(engine, frame, function, summary, values, node))
     return join_all(results)
+
+
+def _is_whole(value: ast.expr, node: ast.AST) -> bool:
+    return value is node or (isinstance(value, ast.Await) and value.value is node)
 
 
 def _bind(

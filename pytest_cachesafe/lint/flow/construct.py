@@ -23,18 +23,17 @@ def construct(engine: Engine, frame: Frame, node: ast.Call, cls: ClassInfo, argu
 
     frame.module.used.add(cls.module.name)
     init = engine.method(cls, "__init__")
-    engine.run_class(cls)
     fields: dict[str, Value] = {}
     made = Value(shape=Obj(cls))
     if init is not None:
         call_function(engine, frame, (init,), arguments.positional, arguments.keywords, made, node, cls, arguments.nodes, arguments.rest)
+        if not any(value.all_atoms() for value in arguments.every()):
+            return made
         from pytest_cachesafe.lint.flow.calls import _bind
 
         given = {k: v for k, (v, _) in _bind(init, arguments.positional, arguments.keywords, made, arguments.nodes, node, arguments.rest).items()}
-        for base in engine.mro(cls):
-            for name, value in base.attributes.items():
-                if name not in fields and any(a.source is None and a.mark is None for a in value.atoms.values()):
-                    fields[name] = substitute(value, init.key, given, None)
+        for name, value in engine.attributes_with_parameters(cls).items():
+            fields[name] = substitute(value, init.key, given, None)
     else:
         names = [n for c in reversed(engine.mro(cls)) for n in annotated(c)]
         for name, value in zip(names, arguments.positional):

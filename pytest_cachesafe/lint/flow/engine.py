@@ -12,6 +12,7 @@ from pytest_cachesafe.lint.flow.module import ClassInfo, FunctionInfo, Module, d
 from pytest_cachesafe.lint.flow.values import Atom, Cls, Ext, Func, Lazy, ModShape, Obj, ParamShape, Value, join
 from pytest_cachesafe.lint.parse import column
 from pytest_cachesafe.lint.project import ProjectIndex
+from pytest_cachesafe.lint.tables.sources import SOURCE_WORDS
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.arrive import Hit
@@ -20,26 +21,51 @@ if TYPE_CHECKING:
 __all__ = ["Engine"]
 
 _DEPTH = 25
-_LIVE_BYTES = 6_000_000
+# How many functions in a row may be followed that lie in files without any source.
+_IDLE = 2
 
 
 class Engine:
     """The analysis of one project. Single-threaded; garbage collection is best switched off around it."""
 
-    def __init__(self, index: ProjectIndex, parse: Callable[[str], object | None], tables: Tables) -> None:
+    def __init__(self, index: ProjectIndex, parse: Callable[[str], object | None], peek: Callable[[str], bytes], tables: Tables) -> None:
         self.index = index
         self.tables = tables
         self._parse = parse
+        self._peek = peek
+        self._star_trail: set[tuple[str, str]] = set()
         self.modules: dict[str, Module | None] = {}
         self.summaries: dict[tuple[str, str], Summary] = {}
         self._running: set[tuple[str, str]] = set()
         self.depth = 0
+        self._idle = 0
+        self._inert_files: dict[str, bool] = {}
         # Arrivals and votes by the file whose analysis they belong to.
         self.hits: dict[str, list[Hit]] = {}
         self.votes: dict[str, list[tuple[str, str]]] = {}
         self.lookups: dict[str, set[tuple[str, str, int, str | None]]] = {}
         self.tainted: dict[ast.AST, Value] = {}
         self.recorded: str = ""
+
+    def close(self) -> None:
+        """Forget everything. The circles are cut by hand: a collector would look at all of them again and again."""
+        for module in self.modules.values():
+            if module is None:
+                continue
+            for function in module.functions:
+                function.env = None
+            for cls in module.classes:
+                cls.chain = cls.bases = None
+                for table in (cls.methods, cls.env, cls.attributes, cls.constructed):
+                    table.clear()
+            module.functions.clear()
+            module.classes.clear()
+            if module.env is not None:
+                module.env.clear()
+            module.body = []
+        self.modules.clear()
+        self.summaries.clear()
+        self.tainted.clear()
 
     # Modules
 
@@ -111,6 +137,26 @@ class Engine:
             value = env[name] = self._import(module, value.shape)
         return value
 
+    def starred(self, module: Module, name: str) -> Value | None:
+        """A name that a star import brings; only files in which the name is written are read."""
+        for dotted, level in module.stars:
+            where = self.index.resolve(dotted, module.name, level)
+            self.lookups.setdefault(module.name, set()).add((dotted, module.name, level, where))
+            if where is None or where == module.name or (where, name) in self._star_trail:
+                continue
+            if where not in self.modules and name.encode() not in self._peek(where) and not where.endswith("__init__.py"):
+                continue
+            self._star_trail.add((where, name))
+            try:
+                module.used.add(where)
+                child = self.module(where)
+                found = self.attribute_of(Frame(module), child, name) if child is not None else None
+            finally:
+                self._star_trail.discard((where, name))
+            if found is not None:
+                return found
+        return None
+
     def _import(self, importer: Module, lazy: Lazy) -> Value:
         frame = Frame(importer)
         module = self.imported(frame, lazy.dotted, lazy.level) if lazy.dotted or lazy.level else None
@@ -126,6 +172,9 @@ class Engine:
     def attribute_of(self, frame: Frame, module: Module, name: str) -> Value | None:
         """A name of a module, following re-exports and submodules."""
         found = self.forced(module, self.run_module(module), name)
+        if found is not None:
+            return found
+        found = self.starred(module, name)
         if found is not None:
             return found
         if module.name.endswith("__init__.py"):
@@ -167,14 +216,16 @@ class Engine:
 
     def mro(self, cls: ClassInfo) -> list[ClassInfo]:
         """The class and its bases, nearest first."""
-        out: list[ClassInfo] = []
-        queue = [cls]
-        while queue and len(out) < 20:
-            current = queue.pop(0)
-            if current not in out:
-                out.append(current)
-                queue += self.bases(current)
-        return out
+        if cls.chain is None:
+            out: list[ClassInfo] = []
+            queue = [cls]
+            while queue and len(out) < 20:
+                current = queue.pop(0)
+                if current not in out:
+                    out.append(current)
+                    queue += self.bases(current)
+            cls.chain = out
+        return cls.chain
 
     def base_words(self, cls: ClassInfo) -> set[str]:
         """Names of the class and all its bases, the last part of each."""
@@ -191,51 +242,63 @@ class Engine:
         return None
 
     def run_class(self, cls: ClassInfo) -> None:
-        """Class body and attribute table; two rounds let attributes that depend on attributes settle."""
-        if cls.state:
-            return
-        cls.state = 1
-        from pytest_cachesafe.lint.flow.execute import run_class_body, run_function
+        """Run a class body, once."""
+        if not cls.state:
+            cls.state = 1
+            from pytest_cachesafe.lint.flow.execute import run_class_body
 
-        for base in self.bases(cls):
-            self.run_class(base)
-        run_class_body(self, cls)
-        # What bases write is found in their own tables.
-        writers = [m for m in cls.methods.values() if _writes_self(m)]
-        for _ in range(2):
-            before = {k: (len(v.atoms), v.shape is None) for k, v in cls.attributes.items()}
-            for method in writers:
-                if self.depth < _DEPTH:
-                    self.depth += 1
-                    frame = run_function(self, method, cls, quiet=True)
-                    self.depth -= 1
-                    for name, value in frame.writes.items():
-                        cls.attributes[name] = join(cls.attributes[name], value) if name in cls.attributes else value
-            after = {k: (len(v.atoms), v.shape is None) for k, v in cls.attributes.items()}
-            if before == after or not any(v.atoms or isinstance(v.shape, Obj) for v in cls.attributes.values()):
-                break
-        cls.state = 2
+            run_class_body(self, cls)
+
+    def _write(self, cls: ClassInfo, name: str) -> None:
+        """Run the methods of a class that set an attribute, each once."""
+        from pytest_cachesafe.lint.flow.execute import run_function
+
+        if cls.writers is None:
+            cls.writers = {}
+            for method in cls.methods.values():
+                for written in _written(method):
+                    cls.writers.setdefault(written, []).append(method)
+        for method in cls.writers.get(name, ()):
+            if method.name in cls.written or self.depth > _DEPTH:
+                continue
+            cls.written.add(method.name)
+            self.depth += 1
+            frame = run_function(self, method, cls, quiet=True)
+            self.depth -= 1
+            for key, value in frame.writes.items():
+                cls.attributes[key] = join(cls.attributes[key], value) if key in cls.attributes else value
 
     def attribute(self, cls: ClassInfo, name: str) -> Value | None:
         """An attribute as objects of the class have it: written by its methods, or set in a class body."""
-        self.run_class(cls)
-        found: Value | None = None
         for current in self.mro(cls):
             self.run_class(current)
+            self._write(current, name)
+            found: Value | None = None
             for table in (current.attributes, current.env, current.constructed):
                 if name in table:
-                    value = table[name]
-                    found = value if found is None else join(found, value)
+                    found = table[name] if found is None else join(found, table[name])
             if found is not None:
                 return found
-        return found
+        return None
+
+    def attributes_with_parameters(self, cls: ClassInfo) -> dict[str, Value]:
+        """Attributes of the class and its bases that hold a parameter of a method."""
+        out: dict[str, Value] = {}
+        for current in self.mro(cls):
+            init = current.methods.get("__init__")
+            if init is not None:
+                for name in _written(init):
+                    self._write(current, name)
+            for name, value in current.attributes.items():
+                if name not in out and any(a.source is None and a.mark is None for a in value.all_atoms().values()):
+                    out[name] = value
+        return out
 
     # Functions
 
     def summary(self, function: FunctionInfo, cls: ClassInfo | None = None) -> Summary:
         """Summary of a function, of a method for objects of `cls`."""
-        if cls is None:
-            cls = function.cls
+        cls = function.cls if cls is None or function.cls is None else self._context(function.cls, cls)
         key = (function.key, cls.key if cls is not None else "")
         found = self.summaries.get(key)
         if found is not None:
@@ -244,20 +307,56 @@ class Engine:
             return Summary()
         from pytest_cachesafe.lint.flow.execute import run_function
 
-        if cls is not None:
-            self.run_class(cls)
-            found = self.summaries.get(key)
-            if found is not None:
-                return found
+        idle = self._idle
+        if self.depth and self._inert(function.module.name):
+            if idle >= _IDLE:
+                return Summary()
+            self._idle = idle + 1
+        else:
+            self._idle = 0
         self._running.add(key)
         self.depth += 1
         try:
             frame = run_function(self, function, cls)
         finally:
+            self._idle = idle
             self.depth -= 1
             self._running.discard(key)
         self.summaries[key] = frame.summary
         return frame.summary
+
+    def _context(self, defining: ClassInfo, cls: ClassInfo) -> ClassInfo:
+        """The class a method is evaluated for: the defining one, unless a class below brings something volatile."""
+        for current in self.mro(cls):
+            if current is defining:
+                break
+            if self.matters(current):
+                return cls
+        return defining
+
+    def matters(self, cls: ClassInfo) -> bool:
+        """Whether what a class overrides or sets holds words of volatile sources."""
+        if cls.volatile is None:
+            above = {name for base in self.mro(cls)[1:] for name in base.methods}
+            lines = cls.module.parsed.lines
+            cls.volatile = False
+            for stmt in cls.node.body:
+                method = isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef))
+                if method and (stmt.name not in above or stmt.name == "__init__"):
+                    continue
+                text = "\n".join(lines[stmt.lineno - 1 : stmt.end_lineno or stmt.lineno])
+                if any(word in text for word in (_VOLATILE if method else _CLOCKS)):
+                    cls.volatile = True
+                    break
+        return cls.volatile
+
+    def _inert(self, name: str) -> bool:
+        """Whether a file holds no word of a volatile source: functions there only hand on."""
+        found = self._inert_files.get(name)
+        if found is None:
+            data = self._peek(name)
+            found = self._inert_files[name] = not any(word in data for word in SOURCE_WORDS) and not any(w in data for w in self.tables.source_words)
+        return found
 
     # Places and atoms
 
@@ -284,21 +383,48 @@ class Engine:
         return tuple(Taint(a.source, a.steps) for a in value.all_atoms().values() if a.source is not None)
 
 
-def _writes_self(method: FunctionInfo) -> bool:
+_VOLATILE = (
+    "now(", "today(", "strftime", "time(", "uuid", "random", "platform", "cwd", "environ", "getenv", "memor", "user_", "session_", "gethost", "get_current", "location",
+)  # fmt: skip
+_CLOCKS = ("now(", "today(", "strftime", "time(", "uuid", "platform", "getcwd")
+_CHANGERS = frozenset(("append", "extend", "update", "insert", "add"))
+
+
+def _written(method: FunctionInfo) -> set[str]:
+    """Attributes of its object that a method sets or changes in place."""
+    if method.written is not None:
+        return method.written
+    out: set[str] = set()
+    method.written = out
     if method.kind == "static" or not method.params:
-        return False
+        return out
     me = method.params[0]
-    for node in ast.walk(method.node):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == me:
-            if isinstance(node.ctx, ast.Store):
-                return True
-            if node.attr and isinstance(node.ctx, ast.Load):
-                continue
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("append", "extend", "update", "insert", "add"):
-            target = dotted_name(node.func.value)
-            if target.startswith(f"{me}."):
-                return True
-    return False
+    stack: list[ast.AST] = list(method.node.body)
+    while stack:
+        node = stack.pop()
+        kind = type(node)
+        if kind is ast.Constant or kind is ast.Name:
+            continue
+        if isinstance(node, ast.Attribute):
+            if type(node.ctx) is ast.Store and isinstance(node.value, ast.Name) and node.value.id == me:
+                out.add(node.attr)
+            stack.append(node.value)
+            continue
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGERS:
+            name = dotted_name(node.func.value)
+            if name.startswith(f"{me}."):
+                out.add(name.split(".")[1])
+        elif isinstance(node, ast.Subscript) and type(node.ctx) is ast.Store:
+            name = dotted_name(node.value)
+            if name.startswith(f"{me}."):
+                out.add(name.split(".")[1])
+        for name in node._fields:
+            child = getattr(node, name, None)
+            if type(child) is list:
+                stack += [c for c in child if isinstance(c, ast.AST)]
+            elif isinstance(child, ast.AST):
+                stack.append(child)
+    return out
 
 
 def holder(cls: ClassInfo) -> Value:

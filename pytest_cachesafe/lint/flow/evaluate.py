@@ -64,18 +64,18 @@ def _constant(engine: Engine, frame: Frame, node: ast.Constant) -> Value:
 
 def _name(engine: Engine, frame: Frame, node: ast.Name) -> Value:
     value = frame.lookup(node.id)
-    if value is None or isinstance(value.shape, Lazy):
-        env = frame.env if value is not None and frame.env.get(node.id) is value else frame.module.env
+    if value is None:
+        env = frame.module.env
+        value = engine.forced(frame.module, env, node.id) if env is not None else None
         if value is None:
-            value = engine.forced(frame.module, env, node.id) if env is not None else None
-        elif isinstance(value.shape, Lazy):
-            value = engine.forced(frame.module, {node.id: value} if env is None or env.get(node.id) is not value else env, node.id)
-        if value is not None:
-            pass
-        elif node.id in _BUILTINS:
-            return Value(shape=Ext(node.id))
-        else:
-            return NOTHING
+            if node.id in _BUILTINS:
+                return Value(shape=Ext(node.id))
+            value = engine.starred(frame.module, node.id) if frame.module.stars else None
+            if value is None:
+                return NOTHING
+    elif isinstance(value.shape, Lazy):
+        env = frame.env if frame.env.get(node.id) is value else {node.id: value}
+        value = engine.forced(frame.module, env, node.id) or NOTHING
     if isinstance(value.shape, (ParamShape, type(None))) and node.id in sources.PERSONAL_NAMES and _only_params(value):
         kind, granularity = sources.PERSONAL_NAMES[node.id]
         return Value(merge(value.atoms, engine.source(frame, node, kind, granularity, node.id).atoms), value.shape)

@@ -56,6 +56,8 @@ def run_function(engine: Engine, function: FunctionInfo, cls: ClassInfo | None, 
     if not quiet:
         for nested in frame.nested:
             engine.summary(nested, cls)
+    for nested in frame.nested:
+        nested.env = None
     return frame
 
 
@@ -178,9 +180,9 @@ def bind(engine: Engine, frame: Frame, target: ast.expr, value: Value, mutated: 
                 return
         frame.env[target.id] = value
         # What was known of attributes and items of the old object is gone.
-        if not mutated:
-            for key in [k for k in frame.env if k.startswith((f"{target.id}.", f"{target.id}["))]:
-                del frame.env[key]
+        if not mutated and target.id in frame.dotted:
+            for key in frame.dotted.pop(target.id):
+                frame.env.pop(key, None)
     elif isinstance(target, (ast.Tuple, ast.List)):
         parts = value.shape.items if isinstance(value.shape, ListShape) and value.shape.exact and len(value.shape.items) == len(target.elts) else None
         item = iterated(value) if parts is None else NOTHING
@@ -202,6 +204,7 @@ def bind(engine: Engine, frame: Frame, target: ast.expr, value: Value, mutated: 
             elif first is not None and isinstance(first.shape, Obj) and target.value.id != "self":
                 frame.env[target.value.id] = Value(first.atoms, Obj(first.shape.cls, {**first.shape.fields, target.attr: value}))
         frame.env[name] = value
+        frame.dotted.setdefault(name.split(".", 1)[0], []).append(name)
     elif isinstance(target, ast.Subscript):
         _bind_item(engine, frame, target, value)
     elif isinstance(target, ast.Starred):
@@ -377,6 +380,13 @@ def _branches(engine: Engine, frame: Frame, *bodies: list[ast.stmt]) -> None:
 
 
 def _if(engine: Engine, frame: Frame, stmt: ast.If) -> None:
+    if dotted_name(stmt.test).rsplit(".", 1)[-1] == "TYPE_CHECKING":
+        # For annotations; star imports there would read a whole package.
+        for inner in stmt.body:
+            if isinstance(inner, ast.ImportFrom) and inner.names[0].name != "*":
+                _import_from(engine, frame, inner)
+        run_body(engine, frame, stmt.orelse)
+        return
     evaluate(engine, frame, stmt.test)
     if frame.frozen and _is_main(stmt.test):
         # Runs when called as a script, not when imported.
@@ -475,11 +485,7 @@ def _import_from(engine: Engine, frame: Frame, stmt: ast.ImportFrom) -> None:
         if alias.name != "*":
             frame.env[alias.asname or alias.name] = Value(shape=Lazy(dotted, stmt.level, alias.name))
             continue
-        module = engine.imported(frame, dotted, stmt.level)
-        if module is not None:
-            for key in list(engine.run_module(module)):
-                if not key.startswith("_") and "." not in key and key not in frame.env:
-                    frame.env[key] = Value(shape=Lazy(dotted, stmt.level, key))
+        frame.module.stars.append((dotted, stmt.level))
 
 
 def _global(engine: Engine, frame: Frame, stmt: Any) -> None:

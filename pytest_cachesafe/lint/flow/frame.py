@@ -41,7 +41,7 @@ class Frame:
     """`env` maps names, and dotted names such as `self.parts`, to values. `frozen`: runs while a module is imported.
     `quiet`: a round that only collects attributes, whose arrivals do not count."""
 
-    __slots__ = ("cls", "env", "frozen", "function", "globals", "module", "nested", "owner", "parent", "qualname", "quiet", "returned", "stmt", "summary", "writes")
+    __slots__ = ("cls", "dotted", "env", "frozen", "function", "globals", "module", "nested", "owner", "parent", "qualname", "quiet", "returned", "stmt", "summary", "writes")
 
     def __init__(
         self,
@@ -71,6 +71,8 @@ class Frame:
         # The file whose analysis this belongs to.
         self.owner = cls.module.name if cls is not None else module.name
         self.globals: set[str] = set()
+        # Dotted names in `env` by their first part.
+        self.dotted: dict[str, list[str]] = {}
 
     def lookup(self, name: str) -> Value | None:
         """A name of this function or of one around it."""

@@ -14,7 +14,7 @@ __all__ = ["ClassInfo", "FunctionInfo", "Module", "dotted_name"]
 class Module:
     """A file. `env` holds what its body binds; None until the body was run."""
 
-    __slots__ = ("body", "classes", "env", "functions", "lines", "name", "parsed", "running", "used")
+    __slots__ = ("body", "classes", "env", "functions", "lines", "name", "parsed", "running", "stars", "used")
 
     def __init__(self, name: str, parsed: Any) -> None:
         self.name = name
@@ -23,6 +23,8 @@ class Module:
         self.env: dict[str, Value] | None = None
         self.running = False
         self.used: set[str] = set()
+        # Star imports: dotted name and level; asked for names that are bound nowhere else.
+        self.stars: list[tuple[str, int]] = []
         self.functions: list[FunctionInfo] = []
         self.classes: list[ClassInfo] = []
 
@@ -30,7 +32,7 @@ class Module:
 class FunctionInfo:
     """A function, method or nested function."""
 
-    __slots__ = ("cls", "decorators", "env", "is_tool", "kind", "module", "name", "node", "params", "qualname", "vararg")
+    __slots__ = ("cls", "decorators", "env", "is_tool", "kind", "module", "name", "node", "params", "plain", "qualname", "vararg", "written")
 
     def __init__(
         self, node: ast.FunctionDef | ast.AsyncFunctionDef, module: Module, qualname: str, cls: ClassInfo | None, env: Any
@@ -58,6 +60,12 @@ class FunctionInfo:
         self.params = [p.arg for p in (*a.posonlyargs, *a.args)]
         self.vararg = a.vararg.arg if a.vararg else None
         self.is_tool = False
+        self.written: set[str] | None = None
+        # Annotated to return nothing that could be text.
+        returns = node.returns
+        self.plain = (isinstance(returns, ast.Constant) and returns.value is None) or (
+            isinstance(returns, ast.Name) and returns.id in ("bool", "int", "float", "bytes")
+        )
 
     @property
     def key(self) -> str:
@@ -68,7 +76,7 @@ class FunctionInfo:
 class ClassInfo:
     """A class of the project. `attributes` joins what all of its methods write to `self`; see `classes`."""
 
-    __slots__ = ("attributes", "base_names", "bases", "constructed", "env", "methods", "module", "name", "node", "qualname", "state")
+    __slots__ = ("attributes", "base_names", "bases", "chain", "constructed", "env", "methods", "module", "name", "node", "qualname", "state", "volatile", "writers", "written")
 
     def __init__(self, node: ast.ClassDef, module: Module, qualname: str) -> None:
         self.node = node
@@ -77,10 +85,14 @@ class ClassInfo:
         self.qualname = qualname
         self.base_names = [dotted_name(b.value if isinstance(b, ast.Subscript) else b) for b in node.bases]
         self.bases: list[ClassInfo] | None = None
+        self.chain: list[ClassInfo] | None = None
         self.methods: dict[str, FunctionInfo] = {}
         self.env: dict[str, Value] = {}
         self.attributes: dict[str, Value] = {}
         self.state = 0
+        self.volatile: bool | None = None
+        self.writers: dict[str, list[FunctionInfo]] | None = None
+        self.written: set[str] = set()
         # What objects were made with, per field: for those that are handed around by annotation only.
         self.constructed: dict[str, Value] = {}
 

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["ATTRIBUTES", "CALLS", "HELPERS", "MEMORY_CALLS", "METHODS", "PERSONAL_NAMES", "REWRITTEN_FILES", "STATE_NAMES"]
+__all__ = ["ATTRIBUTES", "CALLS", "HELPERS", "MEMORY_CALLS", "METHODS", "PERSONAL_NAMES", "REWRITTEN_FILES", "SOURCE_WORDS", "STATE_NAMES"]
+
+# Every source of the tables needs one of these in its file.
+SOURCE_WORDS: tuple[bytes, ...] = (
+    b"now(", b"today", b"time", b"uuid", b"ulid", b"nanoid", b"secrets", b"random", b"tempfile", b"platform", b"gethost", b"getfqdn",
+    b"getuser", b"getlogin", b"expanduser", b"home(", b"cwd", b"environ", b"getenv", b"locale", b"get_localzone", b"git", b"version(",
+    b"listdir", b"scandir", b"glob", b"iterdir", b"walk(", b"set(", b"emor", b"soul", b"user", b"session", b"getpid", b"urandom", b"cpu_", b"uname",
+)  # fmt: skip
 
 # dotted callable -> (kind, granularity). Clocks get finer or coarser by what is done with them (flow/clock.py).
 CALLS: dict[str, tuple[str, str]] = {

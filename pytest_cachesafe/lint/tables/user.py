@@ -35,6 +35,16 @@ class Tables:
                 self.calls[name] = (word, granularity or ("second" if word == "clock" else "call"))
             for name, kind in settings.flags.items():
                 self.flags[name] = ("flag", "second" if kind == "clock" else "call", f"a volatile value ({kind})")
+        # What the project's own entries look like in a file.
+        self.needles: tuple[bytes, ...] = ()
+        if settings is not None:
+            own = [*settings.sink_keywords, *(c.rsplit(".", 1)[-1] for c in settings.sink_calls), *settings.flags]
+            self.needles = tuple(dict.fromkeys(word.encode() for word in own if word))
+            if prompt:
+                # A pattern has no literal: every file that builds strings may hold such a name.
+                literal = [_literal(p) for p in prompt]
+                self.needles += tuple(word.encode() for word in literal)
+        self.source_words = tuple(name.rsplit(".", 1)[-1].encode() for name in self.calls.keys() - sources.CALLS.keys())
         # By the last two parts, where an import is unknown.
         self.tails = {".".join(name.split(".")[-2:]): what for name, what in self.calls.items() if "." in name}
         self._prompt = re.compile("|".join(f"(?:{p})" for p in prompt)) if prompt else None
@@ -55,3 +65,9 @@ class Tables:
     def is_tool_function(self, decorators: list[str]) -> bool:
         """Whether a function is offered to the model: what it returns is a tool result."""
         return any(sinks.TOOL_DECORATORS.search(d) for d in decorators)
+
+
+def _literal(pattern: str) -> str:
+    """The longest run of plain letters of a pattern; empty, which is in every file, where there is none."""
+    runs = re.findall(r"[A-Za-z_]+", re.sub(r"\\.|\[[^]]*\]|\([^)]*\)|[A-Za-z_][?*]", " ", pattern))
+    return max(runs, key=len, default="")
