@@ -8,7 +8,7 @@ from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.expressions import last_part, walk, words_of_name
 from cachesafe_rules.model import Expr, Span
 from cachesafe_rules.shape import Shape, shape_of
-from cachesafe_rules.volatile import volatile_in
+from cachesafe_rules.volatile import certain_parts, volatile_in
 
 __all__ = ["CacheKeyPerRun"]
 
@@ -90,6 +90,12 @@ class CacheKeyPerRun(Rule):
             "        return self.client.responses.create(model='m', input=messages, prompt_cache_key=self.session_id)\n"
         ),
         Example(
+            "from uuid import uuid4\n\n"
+            "def ask(client, messages, thread_id=None):\n"
+            "    key = thread_id or uuid4().hex\n"
+            "    return client.responses.create(model='m', input=messages, prompt_cache_key=key)\n"
+        ),
+        Example(
             "import hashlib\n\n"
             "def ask(client, messages, system):\n"
             "    key = hashlib.sha256(system.encode()).hexdigest()\n"
@@ -139,7 +145,7 @@ def _fresh(shape: Shape, function: str, value: Expr) -> str | None:
         own = bound[0].value
     if found := volatile_in(shape, function, own) if own.kind != "attribute" else None:
         return f"{found}()"
-    for part in walk(own):
+    for part in certain_parts(own):
         if part.call is not None and last_part(part.call.name) in _FRESH:
             return f"{part.call.name}()"
         local = shape.local_function(part.call, function) if part.call is not None else ""

@@ -6,11 +6,13 @@ without a sink may be unknown to it. Direct calls of clocks and random sources a
 
 from __future__ import annotations
 
-from cachesafe_rules.expressions import constant_text, last_part
+from collections.abc import Iterator
+
+from cachesafe_rules.expressions import constant_text, last_part, walk
 from cachesafe_rules.model import Call, Expr
 from cachesafe_rules.shape import Shape
 
-__all__ = ["volatile", "volatile_in"]
+__all__ = ["certain_parts", "volatile", "volatile_in"]
 
 _KINDS = frozenset({"clock", "random", "temp", "state", "repr"})
 # How often the others change: a chat does not live to see it.
@@ -25,29 +27,53 @@ _TIMES = ("%H", "%I", "%M", "%S", "%p", "%X", "%c", "%f", "%s", "%T", "%R")
 _LIMIT = 400
 
 
-def volatile(root: Expr | None) -> str | None:
-    """How the first such source in an expression is spelt."""
+def certain_parts(root: Expr | None) -> Iterator[Expr]:
+    """An expression and what its value is made of on every evaluation: of `given or fresh()` and
+    `given if given else fresh()` only what was given, of a lambda nothing, of a call the arguments and the receiver."""
     stack = [root] if root is not None else []
     for _ in range(_LIMIT):
         if not stack:
-            break
+            return
         expr = stack.pop()
-        for taint in expr.taints:
-            source = taint.source
-            if source.kind in _KINDS and not source.frozen and source.granularity not in _LONG:
-                return source.api
+        yield expr
         call = expr.call
         if call is not None:
-            if _is_source(call):
-                return call.name
             if _is_daily(call):
                 continue
             stack += [*call.args, *call.keywords.values()]
             if call.receiver is not None:
                 stack.append(call.receiver)
-        stack += expr.entries.values()
-        if expr.kind != "lambda":
-            stack += expr.items
+        elif expr.kind == "operation" and expr.name == "or":
+            stack += expr.items[:1]
+        elif expr.kind == "conditional":
+            stack += _chosen(expr)
+        elif expr.kind == "attribute":
+            # `uuid4().hex`; of `a.b` nothing more is known than of its name.
+            stack += expr.items if (expr.name or "").startswith(".") else []
+        elif expr.kind != "lambda":
+            stack += [*expr.entries.values(), *expr.items]
+
+
+def _chosen(conditional: Expr) -> list[Expr]:
+    """The branches, without the fallback of a value that the test asks for."""
+    test, then, other = conditional.items
+    asked = {part.name for part in walk(test) if part.kind in ("name", "attribute")}
+    for given in (then, other):
+        if given.kind in ("name", "attribute") and given.name in asked:
+            return [given]
+    return [then, other]
+
+
+def volatile(root: Expr | None) -> str | None:
+    """How the first such source in an expression is spelt."""
+    for expr in certain_parts(root):
+        if not (expr.kind == "conditional" or (expr.kind == "operation" and expr.name == "or")):
+            for taint in expr.taints:
+                source = taint.source
+                if source.kind in _KINDS and not source.frozen and source.granularity not in _LONG:
+                    return source.api
+        if expr.call is not None and _is_source(expr.call):
+            return expr.call.name
     return None
 
 
@@ -75,29 +101,9 @@ def volatile_in(shape: Shape, function: str, expr: Expr | None) -> str | None:
             return found
         if not depth:
             continue
-        for name in _names(part):
-            value = shape.resolve(function, name, 1)
-            if value is not name and value.kind != "constant":
-                stack.append((value, depth - 1))
+        for name in certain_parts(part):
+            if name.kind in ("name", "attribute"):
+                value = shape.resolve(function, name, 1)
+                if value is not name and value.kind != "constant":
+                    stack.append((value, depth - 1))
     return None
-
-
-def _names(root: Expr) -> list[Expr]:
-    """Names whose value becomes part of the expression's: of a call the arguments, not the function."""
-    found: list[Expr] = []
-    stack = [root]
-    for _ in range(_LIMIT):
-        if not stack:
-            break
-        expr = stack.pop()
-        if expr.kind in ("name", "attribute"):
-            found.append(expr)
-        elif expr.call is not None:
-            if _is_daily(expr.call):
-                continue
-            stack += [*expr.call.args, *expr.call.keywords.values()]
-            if expr.call.receiver is not None:
-                stack.append(expr.call.receiver)
-        else:
-            stack += [*expr.entries.values(), *expr.items]
-    return found
