@@ -42,8 +42,8 @@ class _Formatter(argparse.HelpFormatter):
     """Knows the width of the terminal without `shutil`, and with it three compression libraries: argparse makes a
     formatter for every option that is declared."""
 
-    def __init__(self, prog: str, *args: Any, width: int | None = None, **keywords: Any) -> None:
-        super().__init__(prog, *args, width=_columns() - 2 if width is None else width, **keywords)
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=_columns() - 2)
 
 
 def _columns() -> int:
@@ -64,8 +64,8 @@ class _Parser(argparse.ArgumentParser):
     # It takes any number of paths, between its options as well.
     paths = False
 
-    def __init__(self, *args: Any, **keywords: Any) -> None:
-        super().__init__(*args, formatter_class=_Formatter, **keywords)
+    def __init__(self, **keywords: Any) -> None:
+        super().__init__(**keywords, formatter_class=_Formatter)
 
     def declare(self) -> None:
         """Declare the subcommand's options, once."""

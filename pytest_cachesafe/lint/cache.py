@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pytest_cachesafe.lint.discover import FileEntry
 
-__all__ = ["Store", "Unit", "content_hash", "open_store", "run_key"]
+__all__ = ["Store", "StoredUnit", "content_hash", "open_store", "run_key"]
 
 _VERSION = 1
 _RACY_NS = 2_000_000_000
@@ -31,7 +31,7 @@ _KEPT_FILES = 150
 _UNTRUSTED = -1
 
 
-class Unit(NamedTuple):
+class StoredUnit(NamedTuple):
     """What the analysis of one file gave, as JSON values (see `encode`)."""
 
     hits: list[Any]
@@ -221,7 +221,7 @@ class Store:
         except (OSError, ValueError):
             return None
 
-    def unit(self, name: str) -> Unit | None:
+    def unit(self, name: str) -> StoredUnit | None:
         """What the last analysis of this file gave, if nothing it looked at has changed."""
         stored = self._units.get(name)
         if stored is None:
@@ -230,7 +230,7 @@ class Store:
             used, lookups = stored["used"], stored["lookups"]
             if any(self.hash(n) != h for n, h in used.items()):
                 return None
-            return Unit(
+            return StoredUnit(
                 stored["hits"],
                 stored["votes"],
                 stored["reports"],
@@ -241,7 +241,7 @@ class Store:
         except (KeyError, TypeError, ValueError, AttributeError):
             return None
 
-    def put_unit(self, name: str, unit: Unit) -> None:
+    def put_unit(self, name: str, unit: StoredUnit) -> None:
         """Keep what the analysis of a file gave."""
         if self.stem is None:
             return

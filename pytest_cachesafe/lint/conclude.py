@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from pytest_cachesafe.lint.cache import Store
     from pytest_cachesafe.lint.confirm import Located
-    from pytest_cachesafe.lint.pipeline import Project
+    from pytest_cachesafe.lint.examine import Project
 
 __all__ = ["Concluder", "Conclusion"]
 

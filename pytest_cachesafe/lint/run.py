@@ -315,7 +315,8 @@ def _pass(
     strict: bool = False,
     jobs: int = 1,
 ) -> Passed:
-    from pytest_cachesafe.lint.pipeline import Pipeline, Project
+    from pytest_cachesafe.lint.examine import Project
+    from pytest_cachesafe.lint.pipeline import Pipeline
 
     project = Project(str(settings.root), files, settings, rules, overlay, tests, strict)
     return Pipeline(project, store, jobs).run(wanted)

@@ -256,3 +256,26 @@ def test_the_folder_stays_small(project: Path, cache: Path, monkeypatch: pytest.
         path.unlink()
     assert places(lint([project]).findings) == BOTH
     assert list(cache.iterdir()) == []
+
+
+def test_text_that_is_not_on_disk_is_not_mixed_with_what_is(project: Path, cache: Path) -> None:
+    from pytest_cachesafe.lint.options import LintOptions
+    from pytest_cachesafe.lint.run import run_lint
+
+    quiet = HELPER.replace("datetime.now().isoformat()", '"noon"').encode()
+    for _ in range(2):
+        assert places(lint([project]).findings) == BOTH
+        assert places(lint([project / "helper.py"]).findings) == [("helper.py", 5, "CSF101")]
+        options = LintOptions(stdin=quiet, stdin_filename=str(project / "helper.py"))
+        assert run_lint(options).result.findings == []
+
+
+def test_what_a_large_run_left_unparsed_is_parsed_in_a_small_one(
+    project: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(project, {"broken.py": "messages = (\n"})
+    with monkeypatch.context() as patch:
+        patch.setattr("pytest_cachesafe.lint.pipeline._PARSE_ALL_BYTES", 10)
+        assert places(lint([project]).findings) == BOTH
+    write(project, {"clean.py": CLEAN + "x = 1\n"})
+    assert places(lint([project / "broken.py"]).findings) == [("broken.py", 1, "CSF901")]
