@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     import argparse
 
     from pytest_cachesafe.lint.options import LintOptions
+    from pytest_cachesafe.lint.result import LintResult
+    from pytest_cachesafe.lint.run import Outcome
 
 __all__ = ["Printed", "add", "run"]
 
@@ -161,30 +163,29 @@ def _stdin() -> bytes:
     return sys.stdin.buffer.read()
 
 
-def _counts(result: object, strict: bool) -> bool:
-    findings = result.findings  # type: ignore[attr-defined]
-    return any(strict or str(finding.severity) != "note" for finding in findings)
+def _counts(result: LintResult, strict: bool) -> bool:
+    return any(strict or str(finding.severity) != "note" for finding in result.findings)
 
 
-def _rendered(args: argparse.Namespace, outcome: object) -> str:
+def _rendered(args: argparse.Namespace, outcome: Outcome) -> str:
     from pytest_cachesafe.report.lint import render
 
     form = args.output_format
     if form in (None, "text"):
         shown = sys.stdout is not None and sys.stdout.isatty() and not args.output_file
         form = "full" if shown else "concise"
-    result = outcome.result  # type: ignore[attr-defined]
+    result = outcome.result
     if args.statistics:
         from pytest_cachesafe.report.lint.summary import statistics
 
         if form not in ("concise", "full"):
             raise UsageError(f"--statistics is a table for people: drop --output-format {form}")
         return statistics(result.findings)
-    return render(form, result, sources=outcome.sources, rules=outcome.rules)  # type: ignore[attr-defined]
+    return render(form, result, sources=outcome.sources, rules=outcome.rules)
 
 
 def _settings(args: argparse.Namespace, options: LintOptions) -> Printed:
-    from pytest_cachesafe.lint.run import settings_of
+    from pytest_cachesafe.lint.runs import settings_of
     from pytest_cachesafe.lint.settings import describe
 
     return Printed("\n".join(describe(settings_of(options))) + "\n", 0)

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from pytest_cachesafe.findings import Finding
     from pytest_cachesafe.lint.fix import Fixable
     from pytest_cachesafe.lint.options import LintOptions
-    from pytest_cachesafe.lint.run import Outcome, Run
+    from pytest_cachesafe.lint.run import Outcome
+    from pytest_cachesafe.lint.runs import Run
     from pytest_cachesafe.lint.source_file import SourceFile
 
 __all__ = ["run_with_fixes"]
@@ -26,7 +27,8 @@ def run_with_fixes(options: LintOptions, runs: Sequence[Run], started: int) -> O
     Raises:
         UsageError: see `run.lint`.
     """
-    from pytest_cachesafe.lint.run import judge, passed_of, runs_of
+    from pytest_cachesafe.lint.run import judge, passed_of
+    from pytest_cachesafe.lint.runs import runs_of
 
     mended = [_Project(run, options, started) for run in runs]
     for project in mended:

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pytest_cachesafe.findings import Finding
     from pytest_cachesafe.lint.options import LintOptions
     from pytest_cachesafe.lint.pipeline import Passed
-    from pytest_cachesafe.lint.run import Run
+    from pytest_cachesafe.lint.runs import Run
     from pytest_cachesafe.lint.settings import Settings
 
 __all__ = ["Share", "at_a_step", "chosen", "reported"]
