@@ -52,7 +52,7 @@ def markers_below(shape: Shape, function: str, root: Expr) -> list[Marker]:
         if expr.kind in ("name", "attribute"):
             value = shape.resolve(function, expr)
             below = [value] if value is not expr else []
-            for call in reversed(shape.mutations(function, expr)):
+            for call in shape.mutations(function, expr):
                 if call.args and call.name.endswith((".append", ".extend")) and not call.conditions:
                     below.append(call.args[0])
         elif expr.kind == "dict":
