@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import gc
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -91,20 +92,32 @@ class Analysis:
         except OSError:
             return None
         self._live += len(data)
-        return parse(data, name)
+        ours = not gc.isenabled()
+        if ours:
+            # What is there already stays out of the way of the collection below.
+            gc.freeze()
+        parsed = parse(data, name)
+        if ours:
+            if parsed.newer:
+                # The trees of libcst are full of circles.
+                gc.collect()
+            gc.unfreeze()
+        return parsed
 
     def analyse(self, name: str) -> EntryResult:
         """Evaluate every function and class of a file, and what they reach."""
         if self._live > _LIVE_BYTES:
-            self._engine.close()
-            self._engine = self._fresh()
+            self._engine.shed()
             self._live = 0
         engine = self._engine
         module = engine.module(name)
         if module is None:
             return EntryResult((), (), (name,), (), None, lambda node: ())
-        if module.parsed.tree is not None:
+        if module.parsed.tree is not None or module.shed:
             engine.run_module(module)
+            if module.shed:
+                # Rules want the tree.
+                engine.revive(module)
             lines = module.parsed.lines
             done = 0
             while done < len(module.functions):
@@ -121,9 +134,9 @@ class Analysis:
             tuple(engine.hits.get(name, ())),
             tuple(engine.votes.get(name, ())),
             used,
-            tuple(q for u in used for q in engine.lookups.get(u, ())),
+            tuple(engine.lookups.get(name, ())),
             module.parsed,
-            engine.taints,
+            module.taints,
         )
 
 
@@ -144,14 +157,18 @@ def _analyse_class(engine: Engine, cls: ClassInfo, lines: list[str]) -> None:
         return
     for base in chain:
         for method in base.methods.values():
-            if method.name not in cls.methods and engine.method(cls, method.name) is method and _calls_any(method.node, overridden):
+            if method.name not in cls.methods and engine.method(cls, method.name) is method and _calls_any(engine.body(method), overridden):
                 # A method of the base that means this class's own when it runs for its objects.
                 if may_matter(_text(base.module.parsed.lines, method.node)):
                     engine.summary(method, cls)
 
 
-def _calls_any(node: ast.AST, names: set[str]) -> bool:
-    return any(isinstance(n, ast.Attribute) and n.attr in names and isinstance(n.value, ast.Name) and n.value.id in ("self", "cls") for n in ast.walk(node))
+def _calls_any(body: list[ast.stmt], names: set[str]) -> bool:
+    return any(
+        isinstance(n, ast.Attribute) and n.attr in names and isinstance(n.value, ast.Name) and n.value.id in ("self", "cls")
+        for stmt in body
+        for n in ast.walk(stmt)
+    )
 
 
 def _closure(engine: Engine, name: str) -> tuple[str, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.values import EMPTY, NOTHING, DictShape, Func, Lambda, Obj, Value, join, merge
 from pytest_cachesafe.lint.tables import transfers
 
@@ -58,7 +59,7 @@ def annotated(cls: ClassInfo) -> list[str]:
     return [
         s.target.id
         for s in cls.node.body
-        if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name) and "ClassVar" not in ast.dump(s.annotation)
+        if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name) and not dotted_name(s.annotation).endswith("ClassVar")
     ]
 
 

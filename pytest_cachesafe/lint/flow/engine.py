@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from cachesafe_rules.model import Source, Span, Step, Taint
+from cachesafe_rules.model import Source, Span, Step
 from pytest_cachesafe.lint.flow.frame import Frame, Summary
 from pytest_cachesafe.lint.flow.module import ClassInfo, FunctionInfo, Module, dotted_name
 from pytest_cachesafe.lint.flow.values import Atom, Cls, Ext, Func, Lazy, ModShape, Obj, ParamShape, Value, join
@@ -28,7 +28,7 @@ _IDLE = 2
 class Engine:
     """The analysis of one project. Single-threaded; garbage collection is best switched off around it."""
 
-    def __init__(self, index: ProjectIndex, parse: Callable[[str], object | None], peek: Callable[[str], bytes], tables: Tables) -> None:
+    def __init__(self, index: ProjectIndex, parse: Callable[[str], Any], peek: Callable[[str], bytes], tables: Tables) -> None:
         self.index = index
         self.tables = tables
         self._parse = parse
@@ -44,28 +44,37 @@ class Engine:
         self.hits: dict[str, list[Hit]] = {}
         self.votes: dict[str, list[tuple[str, str]]] = {}
         self.lookups: dict[str, set[tuple[str, str, int, str | None]]] = {}
-        self.tainted: dict[ast.AST, Value] = {}
-        self.recorded: str = ""
 
-    def close(self) -> None:
-        """Forget everything. The circles are cut by hand: a collector would look at all of them again and again."""
+    def shed(self) -> None:
+        """Let the bodies of functions go: their summaries stay, and the few that are asked for again are parsed again."""
         for module in self.modules.values():
-            if module is None:
+            if module is None or module.shed or module.env is None:
                 continue
-            for function in module.functions:
-                function.env = None
-            for cls in module.classes:
-                cls.chain = cls.bases = None
-                for table in (cls.methods, cls.env, cls.attributes, cls.constructed):
-                    table.clear()
-            module.functions.clear()
-            module.classes.clear()
-            if module.env is not None:
-                module.env.clear()
+            module.shed = True
             module.body = []
-        self.modules.clear()
-        self.summaries.clear()
-        self.tainted.clear()
+            module.parsed.shed()
+            for function in (*module.functions, *module.nested, *(m for c in module.classes for m in c.methods.values())):
+                function.node.body = []
+            module.nested.clear()
+
+    def body(self, function: FunctionInfo) -> list[ast.stmt]:
+        """The statements of a function; those of its whole file come back if they had been let go."""
+        if not function.node.body and function.module.shed:
+            self.revive(function.module)
+        return function.node.body
+
+    def revive(self, module: Module) -> None:
+        """Parse a file again whose bodies were let go."""
+        parsed = self._parse(module.name)
+        module.shed = False
+        if parsed is None or parsed.tree is None:
+            return
+        module.parsed = parsed
+        nodes = {(n.lineno, n.name): n for n in _definitions(parsed.tree.body)}
+        for function in (*module.functions, *(m for c in module.classes for m in c.methods.values())):
+            node = nodes.get((function.node.lineno, function.name))
+            if node is not None:
+                function.node.body = node.body
 
     # Modules
 
@@ -256,7 +265,7 @@ class Engine:
         if cls.writers is None:
             cls.writers = {}
             for method in cls.methods.values():
-                for written in _written(method):
+                for written in _written(method, self.body(method)):
                     cls.writers.setdefault(written, []).append(method)
         for method in cls.writers.get(name, ()):
             if method.name in cls.written or self.depth > _DEPTH:
@@ -287,7 +296,7 @@ class Engine:
         for current in self.mro(cls):
             init = current.methods.get("__init__")
             if init is not None:
-                for name in _written(init):
+                for name in _written(init, self.body(init)):
                     self._write(current, name)
             for name, value in current.attributes.items():
                 if name not in out and any(a.source is None and a.mark is None for a in value.all_atoms().values()):
@@ -375,12 +384,20 @@ class Engine:
         atom = Atom(("s", span.filename, span.row, span.column, kind), source, (Step(span.filename, span.row, f"{api} is read here"),))
         return Value({atom.key: atom})
 
-    def taints(self, node: ast.AST) -> tuple[Taint, ...]:
-        """What the analysis knows of an expression of a recorded file."""
-        value = self.tainted.get(node)
-        if value is None:
-            return ()
-        return tuple(Taint(a.source, a.steps) for a in value.all_atoms().values() if a.source is not None)
+
+def _definitions(body: list[ast.stmt]) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Functions and methods, not those nested in functions."""
+    out: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
+    for stmt in body:
+        if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            out.append(stmt)
+        elif isinstance(stmt, (ast.ClassDef, ast.If, ast.Try, ast.With)):
+            out += _definitions(stmt.body)
+            if isinstance(stmt, (ast.If, ast.Try)):
+                out += _definitions(stmt.orelse)
+            if isinstance(stmt, ast.Try):
+                out += _definitions([s for h in stmt.handlers for s in h.body])
+    return out
 
 
 _VOLATILE = (
@@ -390,7 +407,7 @@ _CLOCKS = ("now(", "today(", "strftime", "time(", "uuid", "platform", "getcwd")
 _CHANGERS = frozenset(("append", "extend", "update", "insert", "add"))
 
 
-def _written(method: FunctionInfo) -> set[str]:
+def _written(method: FunctionInfo, body: list[ast.stmt]) -> set[str]:
     """Attributes of its object that a method sets or changes in place."""
     if method.written is not None:
         return method.written
@@ -399,7 +416,7 @@ def _written(method: FunctionInfo) -> set[str]:
     if method.kind == "static" or not method.params:
         return out
     me = method.params[0]
-    stack: list[ast.AST] = list(method.node.body)
+    stack: list[ast.AST] = list(body)
     while stack:
         node = stack.pop()
         kind = type(node)

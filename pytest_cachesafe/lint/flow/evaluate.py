@@ -12,7 +12,7 @@ from pytest_cachesafe.lint.flow.arrive import dict_arrivals, list_positions
 from pytest_cachesafe.lint.flow.calls import call, call_function
 from pytest_cachesafe.lint.flow.engine import Engine
 from pytest_cachesafe.lint.flow.frame import Frame
-from pytest_cachesafe.lint.flow.module import dotted_name
+from pytest_cachesafe.lint.flow.module import dotted_name, place
 from pytest_cachesafe.lint.flow.values import (
     EMPTY,
     NOTHING,
@@ -53,8 +53,8 @@ def evaluate(engine: Engine, frame: Frame, node: ast.expr | None) -> Value:
     if handler is None:
         return NOTHING
     value = handler(engine, frame, node)
-    if (value.atoms or value.shape is not None) and frame.module.name == engine.recorded and not frame.quiet:
-        engine.tainted[node] = value
+    if value.atoms and any(a.source is not None for a in value.atoms.values()):
+        frame.module.tainted[place(node)] = value
     return value
 
 

@@ -48,7 +48,7 @@ def run_function(engine: Engine, function: FunctionInfo, cls: ClassInfo | None, 
     engine.run_module(function.module)
     frame = Frame(function.module, function=function, cls=cls, parent=function.env, quiet=quiet, qualname=function.qualname)
     _parameters(engine, frame, function, cls)
-    run_body(engine, frame, function.node.body)
+    run_body(engine, frame, engine.body(function))
     returned = NOTHING
     for value in frame.returned:
         returned = join(returned, value)
@@ -451,6 +451,7 @@ def _function(engine: Engine, frame: Frame, stmt: Any) -> None:
     info.is_tool = engine.tables.is_tool_function(info.decorators)
     if frame.function is not None:
         frame.nested.append(info)
+        frame.module.nested.append(info)
     else:
         frame.module.functions.append(info)
     frame.env[stmt.name] = Value(shape=Func((info,)))

@@ -5,28 +5,47 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
+from cachesafe_rules.model import Taint
+
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.values import Value
 
-__all__ = ["ClassInfo", "FunctionInfo", "Module", "dotted_name"]
+__all__ = ["ClassInfo", "FunctionInfo", "Module", "dotted_name", "place"]
 
 
 class Module:
     """A file. `env` holds what its body binds; None until the body was run."""
 
-    __slots__ = ("body", "classes", "env", "functions", "lines", "name", "parsed", "running", "stars", "used")
+    __slots__ = ("body", "classes", "env", "functions", "name", "nested", "parsed", "shed", "stars", "tainted", "used")
 
     def __init__(self, name: str, parsed: Any) -> None:
         self.name = name
         self.parsed = parsed
         self.body: list[ast.stmt] = parsed.tree.body if parsed.tree is not None else []
         self.env: dict[str, Value] | None = None
-        self.running = False
+        self.shed = False
+        self.nested: list[FunctionInfo] = []
+        # Volatile expressions by their place, for rules that look at the tree.
+        self.tainted: dict[tuple[int, int, int, int], Value] = {}
         self.used: set[str] = set()
         # Star imports: dotted name and level; asked for names that are bound nowhere else.
         self.stars: list[tuple[str, int]] = []
         self.functions: list[FunctionInfo] = []
         self.classes: list[ClassInfo] = []
+
+
+    def taints(self, node: ast.AST) -> tuple[Taint, ...]:
+        """What the analysis knows of an expression of this file."""
+        value = self.tainted.get(place(node))
+        if value is None:
+            return ()
+        return tuple(Taint(a.source, a.steps) for a in value.all_atoms().values() if a.source is not None)
+
+
+def place(node: ast.AST) -> tuple[int, int, int, int]:
+    """Where a node lies: the same for every parse of a file."""
+    n: Any = node
+    return (n.lineno, n.col_offset, n.end_lineno or 0, n.end_col_offset or 0)
 
 
 class FunctionInfo:
