@@ -73,6 +73,11 @@ def _translate(text: str, checked: bool) -> tuple[ast.Module | None, Problem | N
             module = libcst.parse_module(text)
         except libcst.ParserSyntaxError as error:
             return None, _problem(error)
+        except BaseException as error:
+            # libcst's own checks (bytes beside text: CSTValidationError) and faults of its native part: rejected, too.
+            if isinstance(error, Exception) or type(error).__name__ == "PanicException":
+                return None, None
+            raise
         wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
         translator = Statements(module, wrapper.resolve(PositionProvider), text.split("\n"))
         try:

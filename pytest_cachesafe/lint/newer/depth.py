@@ -95,9 +95,9 @@ class _Scan:
     def _pop(self) -> None:
         self._levels -= self._frames.pop().chain + 1
 
-    def _link(self, frame: _Frame) -> None:
-        frame.chain += 1
-        self._levels += 1
+    def _link(self, frame: _Frame, count: int = 1) -> None:
+        frame.chain += count
+        self._levels += count
 
     def _restart(self, frame: _Frame) -> None:
         self._levels -= frame.chain
@@ -126,7 +126,8 @@ class _Scan:
         elif kind == "comma":
             self._restart(top)
         elif kind == "operator":
-            self._link(top)
+            # `-----a` is one run of signs and five levels.
+            self._link(top, 1 if found.group().isalpha() else len(found.group()))
         elif kind == "delete":
             self._brackets = PATTERN_BRACKETS
         elif kind == "colon" and top.kind == "field":
