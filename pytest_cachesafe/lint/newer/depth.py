@@ -84,7 +84,7 @@ class _Scan:
                 following = self._in_code(top, at)
             if following is None:
                 return None
-            if len(self._frames) > self._brackets or self._levels > LEVELS:
+            if len(self._frames) - 1 > self._brackets or self._levels > LEVELS:
                 return at
             at = following
 

@@ -57,15 +57,16 @@ class Strings(Places):
         if all(isinstance(token, cst.SimpleString) for token in tokens):
             values = [ast.literal_eval(token.value) for token in tokens]
             return self.over(ast.Constant(value=type(values[0])().join(values), kind=kind), node)
+        # Until 3.11 the first literal's `u` is on every text of an f-string, from 3.12 on where it is written.
+        before_701 = sys.version_info < PEP_701
         parts: list[Part] = []
         for token in tokens:
             if isinstance(token, cst.SimpleString):
                 own = "u" if token.value.startswith("u") else None
-                parts.append((ast.literal_eval(token.value), self.start(token), self.end(token), own))
+                value = ast.literal_eval(token.value)
+                parts.append((value, self.start(token), self.end(token), kind if before_701 else own))
             else:
-                parts += self._parts(token, token.parts, token.start, level=0)
-        if sys.version_info < PEP_701:
-            parts = [(value, start, end, kind) for value, start, end, _ in parts]
+                parts += self._parts(token.parts, token.start, kind if before_701 else None)
         return self.over(ast.JoinedStr(values=self._joined(parts)), node)
 
     def _joined(self, parts: list[Part]) -> list[ast.expr]:
@@ -88,23 +89,23 @@ class Strings(Places):
         flush()
         return values
 
-    def _parts(self, token: Any, contents: Sequence[Any], start: str, level: int) -> list[Part]:
+    def _parts(self, contents: Sequence[Any], start: str, kind: str | None, level: int = 0) -> list[Part]:
         raw = "r" in start.lower().rstrip("'\"")
         if "t" in start.lower().rstrip("'\""):
             self.need(PEP_750)
         parts: list[Part] = []
         for content in contents:
             if type(content).__name__ in TEXTS:
-                parts.append((_text(content.value, raw), self.start(content), self.end(content), None))
+                parts.append((_text(content.value, raw), self.start(content), self.end(content), kind))
                 continue
             if content.equal is not None:
                 shown = self._shown(content)
-                parts.append((shown, self._behind_brace(content), self._behind_brace(content, len(shown)), None))
-            parts.append((self._field(token, content, start, level), self.start(content), self.end(content), None))
+                parts.append((shown, self._behind_brace(content), self._behind_brace(content, len(shown)), kind))
+            parts.append((self._field(content, start, kind, level), self.start(content), self.end(content), None))
         return parts
 
-    def _field(self, token: Any, content: Any, start: str, level: int) -> ast.expr:
-        code = self.module.code_for_node(content.expression)
+    def _field(self, content: Any, start: str, kind: str | None, level: int) -> ast.expr:
+        code = self._shown(content)
         quote = QUOTES.search(start)
         if "\\" in code or "#" in code or level > 1 or (quote is not None and quote.group() in code):
             self.need(PEP_701)
@@ -112,7 +113,7 @@ class Strings(Places):
             self.need(PEP_701)
         spec = None
         if content.format_spec is not None:
-            inside = self._parts(token, content.format_spec, start, level + 1)
+            inside = self._parts(content.format_spec, start, kind, level + 1)
             row, column = self.end(content)
             # The specification begins at its colon and ends before the closing brace.
             first = inside[0][1] if inside else (row, column - 1)
@@ -127,9 +128,10 @@ class Strings(Places):
         return self.over(ast.FormattedValue(value=value, conversion=conversion, format_spec=spec), content)
 
     def _shown(self, content: Any) -> str:
-        """The source text that `f"{x=}"` repeats."""
+        """The source text of a field before its conversion, which `f"{x=}"` repeats."""
         shown = (content.whitespace_before_expression, content.expression, content.equal)
-        return "".join(map(self.module.code_for_node, (*shown, content.whitespace_after_expression)))
+        nodes = [node for node in (*shown, content.whitespace_after_expression) if node is not None]
+        return "".join(map(self.module.code_for_node, nodes))
 
     def _behind_brace(self, content: Any, columns: int = 0) -> Point:
         row, column = self.start(content)
