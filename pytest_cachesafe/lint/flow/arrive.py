@@ -41,7 +41,15 @@ def prompt_atoms(engine: Engine, frame: Frame, value: Value, node: ast.AST, dept
     atoms = value.atoms
     if shape is None or not depth:
         return atoms
+    if isinstance(shape, Obj) and shape.cls.name in sinks.USER_MAKERS:
+        # Whatever it is called, it goes out as a user's message.
+        for atom in atoms.values():
+            if atom.mark is not None:
+                vote(engine, frame, atom.mark, "user")
+        return EMPTY
     if isinstance(shape, DictShape):
+        if role_of(shape.fields.get("role")) == "other":
+            return EMPTY
         names = [n for n in ("content", "text", "parts", "prompt", "template", "value", "system_prompt") if n in shape.fields]
         for name in names or ():
             atoms = merge(atoms, prompt_atoms(engine, frame, shape.fields[name], node, depth - 1))

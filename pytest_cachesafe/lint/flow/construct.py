@@ -41,13 +41,15 @@ def construct(engine: Engine, frame: Frame, node: ast.Call, cls: ClassInfo, argu
             fields[name] = value
         for name, (value, _) in arguments.keywords.items():
             fields[name] = value
-    if init is None:
+    words = engine.base_words(cls)
+    text = any(transfers.TEXT_CLASSES.search(w) for w in words)
+    if init is None and not text:
         for name, value in fields.items():
             if any(a.source is not None for a in value.atoms.values()):
                 old = cls.constructed.get(name)
                 cls.constructed[name] = value if old is None else join(old, value)
     atoms = EMPTY
-    if any(transfers.TEXT_CLASSES.search(w) for w in engine.base_words(cls)):
+    if text:
         for name in ("content", "text", "template", "prompt", "parts", "value"):
             if name in fields:
                 atoms = merge(atoms, fields[name].all_atoms())

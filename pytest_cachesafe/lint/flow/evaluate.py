@@ -161,7 +161,7 @@ def attribute(engine: Engine, frame: Frame, owner: Value, name: str, node: ast.e
             continue
         if part is not None and atom.source.kind == "clock":
             atoms[key] = finer(atom, part)
-        elif name in transfers.KEPT_ATTRIBUTES:
+        elif name in transfers.KEPT_ATTRIBUTES or atom.source.kind == "memory":
             atoms[key] = atom
     known_method = sources.METHODS.get(name)
     if known_method is not None and name == "hexsha":
@@ -323,6 +323,8 @@ def iterated(value: Value) -> Value:
         return Value(merge(items.atoms, merge(value.latent, _sources(value.atoms))), items.shape, items.latent)
     if isinstance(value.shape, DictShape):
         return Value(_sources(merge(value.atoms, value.latent)))
+    if isinstance(value.shape, ParamShape) and transfers.TEXT_LISTS.search(value.shape.name):
+        return Value(merge(value.atoms, value.latent))
     atoms = merge(_sources(value.atoms), value.latent)
     return Value(atoms) if atoms else NOTHING
 

@@ -34,6 +34,9 @@ from pytest_cachesafe.lint.tables import sinks
 __all__ = ["assign", "bind", "run_body", "run_class_body", "run_function"]
 
 
+_BESIDE_SYSTEM = frozenset(("history", "messages", "msgs", "user", "prompt", "user_prompt", "gen_conf", "query", "question"))
+
+
 def run_body(engine: Engine, frame: Frame, body: list[ast.stmt]) -> None:
     """Run statements in order."""
     for stmt in body:
@@ -86,7 +89,7 @@ def _parameters(engine: Engine, frame: Frame, function: FunctionInfo, cls: Class
             value = Value(value.atoms, Obj(known))
         if given.atoms:
             value = Value(merge(value.atoms, _frozen(given.all_atoms())), value.shape)
-        if engine.tables.is_system_name(name) and not function.is_tool:
+        if _takes_system(engine, function, name) and not function.is_tool:
             row = arg.lineno
             mark = new_mark(frame, arg, "name")
             step = Step(function.module.name, row, f"parameter {name} of {function.name}()")
@@ -100,6 +103,16 @@ def _parameters(engine: Engine, frame: Frame, function: FunctionInfo, cls: Class
     for rest in (arguments.vararg, arguments.kwarg):
         if rest is not None:
             frame.env[rest.arg] = parameter(function, rest.arg)
+
+
+def _takes_system(engine: Engine, function: FunctionInfo, name: str) -> bool:
+    """Whether a parameter is named like system text; some names count only beside others."""
+    if name in ("system", "sys"):
+        return any(p in _BESIDE_SYSTEM for p in function.params)
+    if name == "instructions":
+        owner = f"{function.cls.name if function.cls is not None else ''}.{function.name}"
+        return "gent" in owner or "ssistant" in owner
+    return engine.tables.is_system_name(name)
 
 
 def _annotated(engine: Engine, function: FunctionInfo, annotation: ast.expr | None) -> ClassInfo | None:
@@ -242,6 +255,8 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
             arrive(engine, frame, node, value, f"{target.attr} of {owner}", "tools", atoms=value.all_atoms())
         elif sinks.FEW_SHOT.search(target.attr):
             arrive(engine, frame, node, value, f"few-shot examples ({target.attr})", "few_shot", atoms=value.all_atoms())
+        elif target.attr == "messages" and _is_history(value):
+            arrive(engine, frame, node, value, f"messages that every conversation begins with ({dotted_name(target)})", "few_shot", atoms=value.all_atoms())
         elif target.attr in ("content", "text") and _is_first_message(target.value):
             arrive(engine, frame, node, value, f"{dotted_name(target.value)}.{target.attr}")
     elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
@@ -267,6 +282,12 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
                 assign(engine, frame, part, Value(merge(item.atoms, value.atoms), item.shape, item.latent), node)
             return
     bind(engine, frame, target, value)
+
+
+def _is_history(value: Value) -> bool:
+    """Several messages written down: an example conversation."""
+    shape = value.shape
+    return isinstance(shape, ListShape) and shape.exact and sum(isinstance(i.shape, DictShape) and "role" in i.shape.fields for i in shape.items) > 1
 
 
 def _is_tool_attribute(engine: Engine, frame: Frame, target: ast.Attribute) -> bool:

@@ -10,7 +10,7 @@ from cachesafe_rules.model import Source, Step
 from pytest_cachesafe.lint.flow.arrive import arrive, hit, message, role_of, role_word, tools, user_text
 from pytest_cachesafe.lint.flow.construct import annotated
 from pytest_cachesafe.lint.flow.module import dotted_name
-from pytest_cachesafe.lint.flow.values import EMPTY, NOTHING, Atom, Cls, Const, DictShape, ListShape, TemplateShape, Value
+from pytest_cachesafe.lint.flow.values import EMPTY, NOTHING, Atom, Cls, Const, DictShape, Func, ListShape, TemplateShape, Value
 from pytest_cachesafe.lint.tables import sinks
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def sinks_of_call(
 ) -> Value | None:
     """Write down what arrives by this call; a value where the call makes a message or a template."""
     _flags(engine, frame, node, last, arguments)
-    _keywords(engine, frame, node, last, arguments)
+    _keywords(engine, frame, node, function, last, arguments)
     made = _message(engine, frame, node, function, spelt, last, arguments)
     if made is not None:
         return made
@@ -54,13 +54,16 @@ def _flags(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments: A
         frame.frozen = frozen
 
 
-def _keywords(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments: Arguments) -> None:
+def _keywords(engine: Engine, frame: Frame, node: ast.Call, function: Value, last: str, arguments: Arguments) -> None:
     tables = engine.tables
     agent = bool(sinks.AGENT_CALLEES.search(last))
     for name, (value, where) in arguments.keywords.items():
         if name == "tools":
             if agent or arguments.keywords.keys() & sinks.BESIDE_TOOLS:
                 tools(engine, frame, where, value)
+        elif name == "instructions" and isinstance(function.shape, Func):
+            # A function of the project: its parameters are followed, the word alone says little.
+            continue
         elif name in tables.system_keywords or (name not in ("content", "role") and tables.is_system_name(name)):
             arrive(engine, frame, where, value, f"argument {name} of {last or 'a call'}")
             _state_placeholder(engine, frame, where, value, name, last, agent)
@@ -71,6 +74,8 @@ def _keywords(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments
             arrive(engine, frame, where, value, "argument system of the request")
         elif name == "description" and sinks.TOOL_CALLEES.match(last):
             arrive(engine, frame, where, value, f"description of a tool ({last})", "tools")
+        elif name in ("parameters", "input_schema", "args_schema") and sinks.TOOL_SCHEMA_CALLEES.search(last):
+            arrive(engine, frame, where, value, f"schema of a tool ({last})", "tools", atoms=value.all_atoms())
         elif name == "backstory" or (name == "goal" and "backstory" in arguments.keywords):
             arrive(engine, frame, where, value, f"argument {name} of {last}")
         elif name == "few_shot_examples" or sinks.FEW_SHOT.search(name):
@@ -84,11 +89,19 @@ def _keywords(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments
     elif isinstance(place, str) and place in arguments.keywords:
         value, where = arguments.keywords[place]
         arrive(engine, frame, where, value, f"argument {place} of {last}")
+    if len(arguments.positional) > 1 and sinks.CHAT_METHODS.search(last) and not isinstance(arguments.positional[0].shape, ListShape) and _is_chat(arguments.positional[1]):
+        # chat(system, messages)
+        arrive(engine, frame, arguments.nodes[0], arguments.positional[0], f"system text of {last}()")
     if last in sinks.SYSTEM_METHODS and arguments.positional:
         arrive(engine, frame, arguments.nodes[0], arguments.positional[0], f"system message ({last})")
     elif last in sinks.USER_METHODS:
         for value in arguments.every():
             user_text(engine, frame, value)
+
+
+def _is_chat(value: Value) -> bool:
+    shape = value.shape
+    return isinstance(shape, ListShape) and any(isinstance(i.shape, DictShape) and "role" in i.shape.fields for i in shape.items)
 
 
 def _state_placeholder(engine: Engine, frame: Frame, where: ast.AST, value: Value, name: str, last: str, agent: bool) -> None:

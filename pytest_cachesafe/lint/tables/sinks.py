@@ -83,6 +83,9 @@ AGENT_CALLEES = re.compile(r"(?:Agent|Assistant|Crew|Swarm|Team|create_react_age
 BESIDE_SYSTEM = frozenset(("messages", "model", "max_tokens", "contents", "history", "prompt", "input", "tools"))
 
 BESIDE_TOOLS = frozenset(("messages", "model", "max_tokens", "contents", "input", "system", "instructions", "system_prompt", "llm", "name"))
+# chat(system, messages): the second argument is a list of messages.
+CHAT_METHODS = re.compile(r"chat|complet|generat|invoke|call|ask|predict|respond")
+TOOL_SCHEMA_CALLEES = re.compile(r"Tool|Function(?:Declaration|Chunk|Definition|Spec|Schema|Param)?$|FunctionChunk")
 # Objects that carry what a system prompt is filled with.
 PROMPT_ARGUMENTS = re.compile(r"(?:System|Sys)Prompt(?:Args|Arguments|Vars|Variables|Context|Params|Data|Inputs?|Values|Fields)$")
 
@@ -123,6 +126,4 @@ FLAGS: dict[str, tuple[str, str, str]] = {
     "add_location_to_instructions": ("flag", "user", "the user's location"),
     "inject_date": ("flag", "day", "the current date"),
     "add_memories_to_context": ("flag", "call", "recalled memories"),
-    "add_session_state_to_context": ("flag", "call", "the session state"),
-    "add_dependencies_to_context": ("flag", "call", "run-time dependencies"),
 }

@@ -167,7 +167,7 @@ MEMORY_CALLS = re.compile(
     r"(?:memory|memories|recent_history\w*|soul|recollections?|session_summary)(?:_(?:context|text|block|section|prompt|content|string|str|text))?$"
     r"|^get_agent_soul$"
 )
-MEMORY_NAMES = re.compile(r"^(?:user_|agent_|recalled_|relevant_|retrieved_|long_term_|session_)?memor(?:y|ies)(?:_(?:context|text|block|content|str|string|section))?$")
+MEMORY_NAMES = re.compile(r"^(?:user_|existing_|agent_|recalled_|relevant_|retrieved_|long_term_|session_)?memor(?:y|ies)(?:_(?:context|text|block|content|str|string|section))?$")
 
 # Names of values that belong to one user, session or request.
 PERSONAL_NAMES: dict[str, tuple[str, str]] = {

@@ -48,6 +48,9 @@ AWAITERS = frozenset(("to_thread", "run_in_executor", "run_sync", "run_in_thread
 # Classes whose objects are text: what goes in comes out.
 TEXT_CLASSES = re.compile(r"(?:Message|Prompt|Template|Path|Part|Content|Text|Block|Msg|Markdown|Param|Instructions?|Section|Str)s?$")
 
+# Parameters that are lists of text: what is in them comes out item by item.
+TEXT_LISTS = re.compile(r"(?:information|instructions|lines|parts|sections|notes|guidelines|rules|texts|blocks|snippets|prompts|pieces|paragraphs|context)$")
+
 # Attributes through which a value of unknown class stays itself.
 KEPT_ATTRIBUTES = frozenset((
     "year", "month", "day", "hour", "minute", "second", "microsecond", "hex", "int", "urn", "fields", "name", "parent", "stem", "suffix", "parts", "nodename", "system", "release", "machine",
