@@ -1,8 +1,8 @@
-"""What `make demo` shows: one cache break caught, one clean pass, and all example projects in a table.
+"""What `make demo` shows: one cache break caught, one clean pass, one found in source, and all example projects.
 
-Runs pytest once per project, in a process of its own. Exit status 0 if every test passes and every broken version fails
-for the reason it should, else 1. Takes seconds, needs neither torch nor the network. `python examples/demo.py NAME …`
-runs the named projects alone.
+Runs pytest once per project, in a process of its own. Exit status 0 if every test passes, every broken version fails
+for the reason it should, and the linter finds the broken version alone, else 1. Takes seconds, needs neither torch nor
+the network. `python examples/demo.py NAME …` runs the named projects alone.
 """
 
 from __future__ import annotations
@@ -49,7 +49,10 @@ PROJECTS = (
     Project("hosted_wire", "bodies for Anthropic and OpenAI (no model)"),
     Project("rag_order", "retrieved passages in another order (SmolLM2)", SMOLLM2),
     Project("agent_tools", "reasoning and tools (Qwen3)", QWEN3),
+    Project("lint_demo", "clock, tool order and window (no model)", clock=True),
 )
+# The project with a version before and after that the linter is shown on.
+LINTED = "lint_demo"
 
 
 @dataclass
@@ -105,6 +108,35 @@ def run_project(name: str) -> Run:
     return run
 
 
+def lint(folder: str, *options: str) -> tuple[int, str]:
+    """Exit status and output of `cachesafe lint` on a folder of the linter's example; nothing is kept."""
+    command = [sys.executable, "-m", "pytest_cachesafe", "lint", folder, "--no-cache", *options]
+    done = subprocess.run(
+        command,
+        cwd=HERE / LINTED,
+        env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONUTF8": "1"},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+        timeout=120,
+        check=False,
+    )
+    return done.returncode, done.stdout.strip()
+
+
+def show_lint(number: int) -> bool:
+    """Print what the linter says of both versions; whether it is what it should be."""
+    status, text = lint("before", "--select", "CSF101", "--output-format", "full")
+    found = [part for part in text.split("\n\n") if "CSF101" in part and "before/context.py" in part]
+    print(f"\n{number}. The same mistake in source, nothing run (examples/{LINTED}, cachesafe lint before)\n")
+    print(_quoted(found[0] if found else text))
+    clean, words = lint("after")
+    print(f"\n   and mended (cachesafe lint after)\n\n{_quoted(words)}")
+    return status == 1 and bool(found) and clean == 0
+
+
 def _sort(case: ElementTree.Element, run: Run) -> None:
     broken = case.get("classname", "").startswith("broken.")
     failure = case.find("failure")
@@ -149,7 +181,10 @@ def main(names: Sequence[str]) -> int:
     print(f"\n2. The same code, mended (examples/{shown.name}, pytest)\n")
     print(_quoted(f"{len(run.passed)} passed: every request begins with all of the one before it"))
 
-    print("\n3. All examples\n")
+    # Of a run that names other projects, it is no part.
+    linted = not any(project.name == LINTED for project in projects) or show_lint(3)
+
+    print("\n4. All examples\n")
     for project in projects:
         what = f"   {project.name:<11}  {project.about:<45}"
         if project in runs:
@@ -162,11 +197,14 @@ def main(names: Sequence[str]) -> int:
     for name, run in astray.items():
         print(f"\n{name} came out otherwise than it should ({', '.join(run.astray) or 'too few tests'}):\n")
         print(_quoted("\n".join(run.output.splitlines()[-30:])))
-    if astray:
+    if not linted:
+        print(f"\nthe linter found otherwise than it should in examples/{LINTED}")
+    if astray or not linted:
         return 1
     print(
         "\nNext: read examples/quickstart/tests/test_city_guide.py, then write such a test for your own prompt builder"
-        "\n(README.md, First test). For a chat that you have as JSON: cachesafe stable CHAT.json"
+        "\n(README.md, First test). For a chat that you have as JSON: cachesafe stable CHAT.json."
+        "\nFor the source you have: cachesafe lint"
     )
     return 0
 

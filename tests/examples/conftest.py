@@ -28,7 +28,7 @@ def run() -> Run:
     """Run `python ARGS` in a folder, with this package and without any pytest plugin that is not asked for."""
 
     def call(folder: Path, *args: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        path = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH")]))
+        path = os.pathsep.join(filter(None, [str(ROOT), str(ROOT / "rules"), os.environ.get("PYTHONPATH")]))
         base: Mapping[str, str] = {
             **os.environ,
             "PYTHONPATH": path,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -111,15 +113,58 @@ def test_agent_tools(project_copy: Path, run: Run) -> None:
     assert "accepted 2 times, at most 981 tokens: cause=reasoning_dropped" in edit
 
 
+def test_lint_demo(project_copy: Path, run: Run, tmp_path: Path) -> None:
+    folder = project_copy / "examples" / "lint_demo"
+    clean = run(folder, *PYTEST)
+    assert outcome(clean) == "1 passed", clean.stdout
+
+    broken = run(folder, *PYTEST, "-vvv", "broken")
+    assert " 2 failed in " in broken.stdout, broken.stdout
+    moved, ordered = failures(broken)
+    assert "cause:  history_shifted (application)" in moved
+    assert "cause:  timestamp (application)" in moved
+    assert "cause:  order (application)" in ordered
+    assert "in the tools at tools[0]" in ordered
+
+    lint = ("-m", "pytest_cachesafe", "lint", "--no-cache")
+    before = run(folder, *lint, "before", "--output-format", "json", "-q")
+    assert before.returncode == 1
+    found = json.loads(before.stdout)
+    assert {finding["code"] for finding in found} >= {"CSF101", "CSF201", "CSF204", "CSF303"}
+    clocks = [finding for finding in found if finding["code"] == "CSF101"]
+    assert {finding["filename"] for finding in clocks} == {"before/desk.py", "before/router.py"}
+    assert any(step["filename"] == "before/context.py" for finding in clocks for step in finding["flow"])
+
+    after = run(folder, *lint, "after")
+    assert (after.returncode, after.stdout.strip()) == (0, "cachesafe: no findings in 3 files")
+
+    # What its README says of router.py.
+    shutil.copytree(folder / "before", tmp_path / "mended")
+    run(tmp_path, *lint, "mended", "--fix", "--unsafe-fixes")
+    mended = (tmp_path / "mended" / "router.py").read_text(encoding="utf-8")
+    written = (folder / "after" / "router.py").read_text(encoding="utf-8")
+    assert mended.partition("def ")[2] == written.partition("def ")[2]
+
+
 @pytest.mark.usefixtures("smollm2_tokenizer_dir")
 def test_demo(project_copy: Path, run: Run) -> None:
-    # Two of the four: each project has its own test above.
-    done = run(project_copy, "examples/demo.py", "quickstart", "hosted_wire")
+    # Three of the five: each project has its own test above.
+    done = run(project_copy, "examples/demo.py", "quickstart", "hosted_wire", "lint_demo")
     assert done.returncode == 0, done.stdout
     assert "| prompt prefix is not stable: request 3 does not continue request 2 under clock" in done.stdout
     assert "| 1 passed: every request begins with all of the one before it" in done.stdout
     assert "left out" not in done.stdout
-    assert sum(" caught" in line and " passed, " in line for line in done.stdout.splitlines()) == 2
+    assert sum(" caught" in line and " passed, " in line for line in done.stdout.splitlines()) == 3
+    assert "|     before/context.py:10: datetime.now() is read here" in done.stdout
+    assert "| cachesafe: no findings in 3 files" in done.stdout
+
+
+def test_demo_says_when_the_linter_is_silent(project_copy: Path, run: Run) -> None:
+    context = project_copy / "examples" / "lint_demo" / "before" / "context.py"
+    context.write_text('def moment() -> str:\n    return "noon"\n', encoding="utf-8")
+    done = run(project_copy, "examples/demo.py", "lint_demo")
+    assert done.returncode == 1
+    assert "the linter found otherwise than it should in examples/lint_demo" in done.stdout
 
 
 def test_demo_says_when_a_break_is_not_caught(project_copy: Path, run: Run) -> None:
