@@ -7,12 +7,16 @@ libcst (`pytest_cachesafe.lint.newer`), which is imported only then.
 from __future__ import annotations
 
 import ast
+import sys
 import warnings
 from typing import NamedTuple
 
 __all__ = ["Parsed", "SyntaxProblem", "column", "parse"]
 
 TOO_DEEP = "nested too deeply for Python's parser"
+
+UNBOUNDED = 50_000
+"""Levels of a tree that fit into 8 MB of stack with room to spare (Python 3.10 ends between 100,000 and 1,000,000)."""
 
 STUMBLES = ("invalid syntax", "f-string", "expected '('", "multiple exception types")
 """How Python words that it met syntax from after its time (3.10 to 3.13)."""
@@ -44,6 +48,11 @@ class Parsed:
         self.newer = newer
         self._lines: list[str] | None = None
         self._ascii: bool | None = None
+
+    def shed(self) -> None:
+        """Let the tree and the list of lines go; the text stays."""
+        self.tree = None
+        self._lines = None
 
     @property
     def lines(self) -> list[str]:
@@ -93,9 +102,20 @@ def parse(data: bytes, filename: str) -> Parsed:
 
 
 def _tree(text: str, filename: str) -> ast.Module:
+    if sys.version_info < (3, 11) and _may_overflow(text):
+        raise RecursionError
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return ast.parse(text, filename)
+
+
+def _may_overflow(text: str) -> bool:
+    """Whether Python 3.10 might run out of stack: it makes its trees without a bound (from 3.11 on there is one)."""
+    if len(text) < UNBOUNDED or sum(map(text.count, "+-*/%@&|^.([")) < UNBOUNDED:
+        return False
+    from pytest_cachesafe.lint.newer.depth import too_deep
+
+    return too_deep(text, UNBOUNDED) is not None
 
 
 def _parse_newer(text: str, rejected: SyntaxProblem) -> Parsed:

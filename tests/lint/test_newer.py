@@ -24,9 +24,15 @@ EXACT_INSIDE_FSTRINGS = sys.version_info >= (3, 12)
 
 
 def quiet(code: str) -> ast.Module:
+    """Python's own tree."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(code)
+        tree = ast.parse(code)
+    # Python 3.12 alone leaves an empty text behind the last field of a format specification.
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            node.values = [part for part in node.values if not (isinstance(part, ast.Constant) and part.value == "")]
+    return tree
 
 
 def places(tree: ast.AST) -> list[tuple[object, ...]]:
@@ -178,7 +184,7 @@ NEWER = [
     ("type A[T] = list[T]", "A = list[T]", (3, 12)),
     ("def f[T: int, *U, **V](x: T) -> T:\n    return x", "def f(x: T) -> T:\n    return x", (3, 12)),
     ("class A[T](B):\n    pass", "class A(B):\n    pass", (3, 12)),
-    ("class A[T = int]:\n    pass", "class A:\n    pass", (3, 13)),
+    ("class A[T = int]:\n    pass", f"class A{'[T]' if sys.version_info >= (3, 12) else ''}:\n    pass", (3, 13)),
     ("f'{d['k']}'", "f'{d[\"k\"]}'", (3, 12)),
     ("f'{'a' + f'{b}'}'", "f'''{\"a\" + f\"{b}\"}'''", (3, 12)),
     ("f'{x!r:{'>'}{w}}'", "f'{x!r:{\">\"}{w}}'", (3, 12)),
@@ -300,13 +306,14 @@ def assert_same_files(paths: list[Path]) -> int:
         parsed = parse(path.read_bytes(), str(path))
         if parsed.tree is None or parsed.newer:
             continue
+        expected = quiet(parsed.text)
         code = parsed.text.replace("\r\n", "\n").replace("\r", "\n")
         tree, _ = translate(code, checked=False)
         if tree is None:  # libcst knows no `(name): int` and refuses what is nested deeper than `LEVELS`
             continue
         compared += 1
-        assert ast.dump(tree) == ast.dump(parsed.tree), path
-        assert places(tree) == places(parsed.tree), path
+        assert ast.dump(tree) == ast.dump(expected), path
+        assert places(tree) == places(expected), path
     return compared
 
 

@@ -212,6 +212,7 @@ texts = [
     "if a: pass\\n" + "elif b: pass\\n" * n, "".join(" " * i + "if a:\\n" for i in range(300)), "x " * n,
     "match x:\\n case " + "{1:" * 40 + "a" + "}" * 40 + ": pass", "del " + "(" * 90 + "a" + ",)" * 90,
     "x = " + "'a' " * n, "@" + "(" * n, "x = (" + "yield " * n + ")", "x = " + "a[" * n + "0" + "]" * n,
+    "x = a" + "+a" * 1000000, "x = a" + "()" * 1000000,
     "x = " + "await " * n, "x = " + "a<" * n + "a", "x = " + "a and " * n + "a", "x: " * n,
 ]
 # Each also behind and before syntax from after this Python's time, so that libcst sees it.
@@ -229,7 +230,7 @@ def test_deep_nesting_neither_raises_nor_ends_the_process() -> None:
 
 
 def test_depth_is_told_in_words() -> None:
-    parsed = parse(("x = " + "+".join(["a"] * 20_000)).encode(), "a.py")
+    parsed = parse(("x = " + "-" * 20_000 + "a").encode(), "a.py")
     assert parsed.error is not None
     assert "nested too deeply" in parsed.error.message
 

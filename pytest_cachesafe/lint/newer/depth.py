@@ -54,9 +54,9 @@ class _Frame:
         self.chain = 0
 
 
-def too_deep(text: str) -> tuple[int, int] | None:
-    """Row and column (from 1) where a text nests deeper than `BRACKETS` or `LEVELS`, None where it nowhere does."""
-    at = _Scan(text).run()
+def too_deep(text: str, levels: int = LEVELS) -> tuple[int, int] | None:
+    """Row and column (from 1) where a text nests deeper than `BRACKETS` or `levels`, None where it nowhere does."""
+    at = _Scan(text, levels).run()
     if at is None:
         return None
     at = max(at - 1, 0)  # the scan has a line end in front
@@ -64,8 +64,9 @@ def too_deep(text: str) -> tuple[int, int] | None:
 
 
 class _Scan:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, most: int) -> None:
         self._text = "\n" + text
+        self._most = most
         self._frames = [_Frame("file")]
         self._levels = 0
         # Length of the chain of `elif` so far, by its indentation.
@@ -84,7 +85,7 @@ class _Scan:
                 following = self._in_code(top, at)
             if following is None:
                 return None
-            if len(self._frames) - 1 > self._brackets or self._levels > LEVELS:
+            if len(self._frames) - 1 > self._brackets or self._levels > self._most:
                 return at
             at = following
 
