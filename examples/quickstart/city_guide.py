@@ -21,7 +21,7 @@ class ClockInSystemText:
     def ask(self, question: str) -> list[Message]:
         """The messages to send for the next question."""
         self.said.append({"role": "user", "content": question})
-        system = f"{SYSTEM}\nThe local time is {datetime.now():%H:%M}."
+        system = f"{SYSTEM}\nThe local time is {datetime.now():%H:%M}."  # cachesafe: ignore[CSF101] shown to fail
         return [{"role": "system", "content": system}, *self.said]
 
     def answered(self, text: str) -> None:

@@ -31,10 +31,34 @@ def test_every_module_is_in_it(wheel: zipfile.ZipFile) -> None:
     sources = {
         file.relative_to(base).as_posix()
         for base, package in ((ROOT, "pytest_cachesafe"), (ROOT / "rules", "cachesafe_rules"))
-        for file in (base / package).rglob("*.py")
+        for file in (base / package).rglob("*")
+        if file.is_file() and file.suffix != ".pyc"
     }
     assert sources <= set(wheel.namelist())
-    assert "pytest_cachesafe/py.typed" in wheel.namelist()
+    assert {"pytest_cachesafe/py.typed", "cachesafe_rules/py.typed"} <= sources
+
+
+def test_editable_install_sees_both_packages(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel:editable", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
+    (path,) = tmp_path.glob("*.whl")
+    with zipfile.ZipFile(path) as editable:
+        (name,) = (name for name in editable.namelist() if name.endswith(".pth"))
+        folders = editable.read(name).decode().splitlines()
+    assert [Path(folder) for folder in folders] == [ROOT, ROOT / "rules"]
+
+
+def test_hooks_call_what_is_installed(wheel: zipfile.ZipFile) -> None:
+    yaml = pytest.importorskip("yaml", reason="comes with transformers")
+    hooks = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    assert [hook["id"] for hook in hooks] == ["cachesafe-lint", "cachesafe-lint-fix"]
+    (name,) = (name for name in wheel.namelist() if name.endswith("/entry_points.txt"))
+    for hook in hooks:
+        script, command, *_ = hook["entry"].split()
+        assert f"{script} = pytest_cachesafe.cli:main" in wheel.read(name).decode()
+        assert command == "lint"
+        # File names are cut into several calls otherwise, and each would index the project.
+        assert hook["require_serial"] is True
 
 
 def test_entry_points_and_licence(wheel: zipfile.ZipFile) -> None:
