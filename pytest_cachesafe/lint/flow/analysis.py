@@ -141,8 +141,13 @@ class Analysis:
 
 
 def _text(lines: list[str], node: ast.stmt) -> str:
+    """Source of a function without its documentation, which likes to show chats."""
     first = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
-    return "\n".join(lines[first - 1 : node.end_lineno or node.lineno])
+    last = node.end_lineno or node.lineno
+    body: list[ast.stmt] = getattr(node, "body", [])
+    if body and isinstance(body[0], ast.Expr) and isinstance(body[0].value, ast.Constant) and len(body) > 1:
+        return "\n".join((*lines[first - 1 : body[0].lineno - 1], *lines[body[1].lineno - 1 : last]))
+    return "\n".join(lines[first - 1 : last])
 
 
 def _analyse_class(engine: Engine, cls: ClassInfo, lines: list[str]) -> None:
