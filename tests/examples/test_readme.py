@@ -5,15 +5,20 @@ In a console block, lines behind `$` are run and the lines below them must come 
 
 from __future__ import annotations
 
+import argparse
 import re
 import shlex
 import subprocess
+import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 import pytest_cachesafe
+from pytest_cachesafe.commands.lint import add as add_lint
+from pytest_cachesafe.configuration import LINT_KEYS
+from pytest_cachesafe.lint.settings import load_settings
 from pytest_cachesafe.options import OPTIONS
 from pytest_cachesafe.prefix.causes import CAUSES
 
@@ -26,6 +31,13 @@ PYTEST = ("-m", "pytest", "-p", "pytest_cachesafe.plugin", "--color=no")
 def blocks(language: str) -> list[str]:
     """The fenced blocks of one language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def rows(heading: str) -> str:
+    """A section of the README."""
+    found = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", README, re.MULTILINE | re.DOTALL)
+    assert found, f"README has no section {heading}"
+    return found[1]
 
 
 def steps(block: str) -> Iterator[tuple[str, list[str]]]:
@@ -109,23 +121,19 @@ def test_first_test_catches_a_clock(tmp_path: Path, run: Run) -> None:
     assert re.search(rf"CachesafeWarning: the system text holds a time.* .*test_with_clock\.py:{row} ", unmoved.stdout)
 
 
-def test_acceptance_in_the_configuration_is_one(tmp_path: Path) -> None:
-    import textwrap
+def tables() -> list[str]:
+    """The TOML blocks, also those inside lists."""
+    return [textwrap.dedent(t) for t in re.findall(r"^ *```toml\n(.*?)^ *```$", README, re.MULTILINE | re.DOTALL)]
 
+
+def test_acceptance_in_the_configuration_is_one(tmp_path: Path) -> None:
     from pytest_cachesafe.prefix.accept import project_acceptances
 
-    (table,) = re.findall(r"^ *```toml\n(.*?)^ *```$", README, re.MULTILINE | re.DOTALL)
-    (tmp_path / "pyproject.toml").write_text(textwrap.dedent(table), encoding="utf-8")
+    (table,) = [table for table in tables() if "accept" in table]
+    (tmp_path / "pyproject.toml").write_text(table, encoding="utf-8")
     (accept,) = project_acceptances(tmp_path)
     assert accept.cause == "reasoning_dropped"
     assert accept.max_lost_tokens == 1500
-
-
-def rows(heading: str) -> str:
-    """A section of the README."""
-    found = re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", README, re.MULTILINE | re.DOTALL)
-    assert found, f"README has no section {heading}"
-    return found[1]
 
 
 def test_tables_are_complete() -> None:
@@ -141,6 +149,57 @@ def test_tables_are_complete() -> None:
 
     api = rows("The API")
     assert [name for name in pytest_cachesafe.__all__ if name != "__version__" and f"`{name}" not in api] == []
+
+
+def test_lint_configuration_is_one(tmp_path: Path) -> None:
+    (table,) = [table for table in tables() if "accept" not in table]
+    (tmp_path / "pyproject.toml").write_text(table, encoding="utf-8")
+    settings = load_settings(tmp_path)
+    assert settings.ignore == ("CSF106",)
+    assert settings.ignored_in("src/demo/one.py") == {"CSF103"}
+    assert settings.sources == {"shop.clock.local_time": "clock:minute"}
+
+
+LINT = "Lint: the same mistakes, found in source"
+
+
+def test_lint_tables_are_complete() -> None:
+    section = rows(LINT)
+    commands, keys = re.findall(r"^\| [a-z]+ \|.*?\n((?:\|.*\n)+)", section, re.MULTILINE)
+    named = re.findall(r"^\| (`.*?) \|", keys, re.MULTILINE)
+    assert sorted(re.findall(r"`([\w-]+)`", " ".join(named))) == sorted(LINT_KEYS)
+
+    parser = argparse.ArgumentParser()
+    add_lint(parser)
+    (formats,) = (action.choices for action in parser._actions if action.dest == "output_format")
+    (shown,) = re.findall(r"`--output-format FORMAT` \| (.*?) \|", commands)
+    assert [*re.findall(r"`(\w+)`", shown)] == [name for name in formats or () if name != "text"]
+    # Left to `--help`: options of every command, and those that say nothing of the source.
+    common = {"--help", "--quiet", "--output-file", "--strict", "--jobs", "--no-cache", "--exit-zero", "--all"}
+    options = {name for action in parser._actions for name in action.option_strings if name.startswith("--")}
+    assert set(re.findall(r"(--[a-z][a-z-]+)", commands)) - common == options - common
+
+
+def test_hook_is_one() -> None:
+    yaml = pytest.importorskip("yaml", reason="comes with transformers")
+    (shown,) = blocks("yaml")
+    ids = {hook["id"] for repo in yaml.safe_load(shown)["repos"] for hook in repo["hooks"]}
+    offered = {hook["id"] for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
+    assert ids < offered
+    assert all(name in shown for name in offered)
+
+
+@pytest.mark.parametrize("comment", re.findall(r"`(# (?:cachesafe|noqa): ?[\w-]*.*?)`", rows(LINT)))
+def test_suppressions_silence(comment: str, tmp_path: Path, run: Run) -> None:
+    value = "platform.node()" if "CSF106" in comment else "datetime.now()"
+    head, tail = (f"{comment}\n", "") if "ignore-file" in comment else ("", f"  {comment}")
+    source = f'{head}import platform\nfrom datetime import datetime\n\nSYSTEM = "On {{}}."\n\n\ndef build(question):\n'
+    source += f'    return [{{"role": "system", "content": SYSTEM.format({value})}}, question]'
+    lint = ("-m", "pytest_cachesafe", "lint", "--no-cache", "prompt.py")
+    (tmp_path / "prompt.py").write_text(source.removeprefix(head) + "\n", encoding="utf-8")
+    assert re.search(r"prompt\.py:\d+:\d+: CSF10[16] ", run(tmp_path, *lint).stdout)
+    (tmp_path / "prompt.py").write_text(source + tail + "\n", encoding="utf-8")
+    assert run(tmp_path, *lint).stdout.strip() == "cachesafe: no findings in 1 file (1 suppressed)"
 
 
 def test_make_targets_exist() -> None:
