@@ -47,6 +47,6 @@ _WORDS = ("ystem", "YSTEM", "nstruction", "NSTRUCTION", "rompt", "PROMPT", "tool
           "inject_date", "_to_context", "start_date", "Agent(", "role", "Message", "messages", "schema", "description", "template")  # fmt: skip
 
 
-def may_matter(text: str) -> bool:
-    """Whether the text of a function may hold a sink or a vote on one."""
-    return any(word in text for word in _WORDS)
+def may_matter(text: str, names: tuple[str, ...] = ()) -> bool:
+    """Whether the text of a function may hold a sink or a vote on one; `names` are templates its file has made."""
+    return any(word in text for word in _WORDS) or any(name in text for name in names)

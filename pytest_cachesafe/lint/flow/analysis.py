@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cachesafe_rules.model import Arrival, Source, Taint
 from pytest_cachesafe.lint.flow.arrive import Hit
+from pytest_cachesafe.lint.flow.clock import rank
 from pytest_cachesafe.lint.flow.engine import Engine
+from pytest_cachesafe.lint.flow.values import TemplateShape
 from pytest_cachesafe.lint.prefilter import is_entry, may_matter
 from pytest_cachesafe.lint.project import ProjectIndex
 from pytest_cachesafe.lint.tables import sinks
@@ -26,6 +28,8 @@ __all__ = ["Analysis", "EntryResult", "settle"]
 
 # Source text whose trees may live at one time; trees take about twenty times as much.
 _LIVE_BYTES = 4_000_000
+# Characters of a short file.
+_SMALL = 24_000
 
 
 class EntryResult(NamedTuple):
@@ -119,15 +123,18 @@ class Analysis:
                 # Rules want the tree.
                 engine.revive(module)
             lines = module.parsed.lines
+            # In a short file every function is worth a look; in a long one those that deal with prompts.
+            small = len(module.parsed.text) < _SMALL
+            names = tuple(k for k, v in (module.env or {}).items() if isinstance(v.shape, TemplateShape))
             done = 0
             while done < len(module.functions):
                 function = module.functions[done]
-                if may_matter(_text(lines, function.node)):
+                if small or may_matter(_text(lines, function.node), names):
                     engine.summary(function)
                 done += 1
             done = 0
             while done < len(module.classes):
-                _analyse_class(engine, module.classes[done], lines)
+                _analyse_class(engine, module.classes[done], lines, small, names)
                 done += 1
         used = _closure(engine, name)
         return EntryResult(
@@ -150,11 +157,11 @@ def _text(lines: list[str], node: ast.stmt) -> str:
     return "\n".join(lines[first - 1 : last])
 
 
-def _analyse_class(engine: Engine, cls: ClassInfo, lines: list[str]) -> None:
+def _analyse_class(engine: Engine, cls: ClassInfo, lines: list[str], small: bool, names: tuple[str, ...]) -> None:
     engine.run_class(cls)
     tool = any(sinks.TOOL_CLASSES.search(word) for word in engine.base_words(cls))
     for method in cls.methods.values():
-        if tool or may_matter(_text(lines, method.node)):
+        if tool or small or may_matter(_text(lines, method.node), names):
             engine.summary(method, cls)
     chain = engine.mro(cls)[1:]
     overridden = {name for base in chain for name in base.methods if name in cls.methods and name != "__init__"}
@@ -204,7 +211,8 @@ def settle(results: Iterable[EntryResult]) -> dict[str, list[Arrival]]:
         source: Source = hit.taint.source
         key = (source.span, source.kind)
         old = taints.get(key)
-        if old is None or len(hit.taint.steps) < len(old.steps):
+        better = old is None or rank(source.granularity) < rank(old.source.granularity)
+        if better or (old is not None and source.granularity == old.source.granularity and len(hit.taint.steps) < len(old.steps)):
             taints[key] = hit.taint
     out: dict[str, list[Arrival]] = {}
     for (span, sink, part, function), taints in sorted(kept.items(), key=lambda item: (item[0][0], item[0][1])):

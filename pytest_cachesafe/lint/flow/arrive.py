@@ -102,6 +102,14 @@ def arrive(
         atoms = prompt_atoms(engine, frame, value, node)
     if not atoms:
         return
+    if frame.frozen and isinstance(value.shape, (Func, Lambda)):
+        # Handed over at import, called for each request.
+        frame.frozen = False
+        try:
+            arrive(engine, frame, node, value, sink, part, marks, kinds, atoms)
+        finally:
+            frame.frozen = True
+        return
     name = frame.module.name
     row = getattr(node, "lineno", 1)
     for atom in atoms.values():

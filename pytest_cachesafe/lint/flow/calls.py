@@ -115,7 +115,7 @@ def _result(engine: Engine, frame: Frame, node: ast.Call, function: Value, spelt
         return NOTHING
     if isinstance(shape, Func):
         value = call_function(engine, frame, shape.functions, arguments.positional, arguments.keywords, shape.bound, node, None, arguments.nodes, arguments.rest)
-        return _recalled(engine, frame, node, last, value, shape.functions)
+        return _recalled(engine, frame, node, spelt, last, value, shape.functions)
     if isinstance(shape, Cls):
         return construct.construct(engine, frame, node, shape.cls, arguments)
     if isinstance(shape, Lambda):
@@ -130,8 +130,8 @@ def _result(engine: Engine, frame: Frame, node: ast.Call, function: Value, spelt
     return external(engine, frame, node, dotted, spelt, last, arguments)
 
 
-def _recalled(engine: Engine, frame: Frame, node: ast.Call, last: str, value: Value, functions: Sequence[FunctionInfo]) -> Value:
-    if sources.MEMORY_CALLS.match(last) and not any(f.is_tool for f in functions) and not any(a.source is not None for a in value.atoms.values()):
+def _recalled(engine: Engine, frame: Frame, node: ast.Call, spelt: str, last: str, value: Value, functions: Sequence[FunctionInfo]) -> Value:
+    if (sources.MEMORY_CALLS.match(last) or sources.MEMORY_OWNERS.search(spelt)) and not any(f.is_tool for f in functions) and not any(a.source is not None for a in value.atoms.values()):
         return Value(merge(value.atoms, engine.source(frame, node, "memory", "call", f"{last}()").atoms), value.shape)
     return value
 
@@ -217,7 +217,7 @@ def external(engine: Engine, frame: Frame, node: ast.Call, dotted: str, spelt: s
     if helper is not None and not (frame.function is not None and frame.function.is_tool):
         value = engine.source(frame, node, *helper, f"{last}()")
         return Value(EMPTY, None, value.atoms) if helper[0] == "listing" else value
-    if sources.MEMORY_CALLS.match(last):
+    if sources.MEMORY_CALLS.match(last) or sources.MEMORY_OWNERS.search(spelt):
         return engine.source(frame, node, "memory", "call", f"{last}()")
     if last in ("str", "repr", "format") and arguments.positional:
         value = shown(engine, frame, arguments.positional[0], node)
@@ -240,8 +240,9 @@ def external(engine: Engine, frame: Frame, node: ast.Call, dotted: str, spelt: s
             if last in ("Field", "field"):
                 return construct.field_default(engine, frame, arguments)
             if last in ("asdict", "vars") and isinstance(picked.shape, Obj):
-                made = picked.shape.cls.constructed
-                return Value(picked.atoms, DictShape({**made, **picked.shape.fields}))
+                cls = picked.shape.cls
+                known = {n: engine.attribute(cls, n) for c in engine.mro(cls) for n in construct.annotated(c) if n not in picked.shape.fields}
+                return Value(picked.atoms, DictShape({**{n: v for n, v in known.items() if v is not None}, **picked.shape.fields}))
             return picked
         atoms = EMPTY
         for item in arguments.every():

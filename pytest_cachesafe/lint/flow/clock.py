@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["GRANULARITIES", "coarser", "of_attribute", "of_format", "of_replace", "of_spec"]
+__all__ = ["GRANULARITIES", "coarser", "of_attribute", "of_format", "of_replace", "of_spec", "rank"]
 
 # From fine to coarse.
 GRANULARITIES = ("microsecond", "second", "minute", "hour", "day", "month", "year")
@@ -52,3 +52,8 @@ def coarser(a: str, b: str | None) -> str:
     if b is None or a not in GRANULARITIES or b not in GRANULARITIES:
         return a
     return max(a, b, key=GRANULARITIES.index)
+
+
+def rank(granularity: str) -> int:
+    """Finest first; what is no clock's comes last."""
+    return GRANULARITIES.index(granularity) if granularity in GRANULARITIES else len(GRANULARITIES)

@@ -29,6 +29,7 @@ from pytest_cachesafe.lint.flow.values import (
     ModShape,
     Obj,
     ParamShape,
+    TemplateShape,
     Value,
     join,
     join_all,
@@ -217,7 +218,7 @@ def shown(engine: Engine, frame: Frame, value: Value, node: ast.AST) -> Value:
         if engine.base_words(cls) == {cls.name} and not cls.node.decorator_list:
             return engine.source(frame, node, "repr", "process", f"the default text of a {cls.name} object")
         return NOTHING
-    if isinstance(value.shape, Func) and value.shape.functions and not isinstance(node, ast.Call):
+    if isinstance(value.shape, Func) and value.shape.functions:
         return engine.source(frame, node, "repr", "process", f"the text of function {value.shape.functions[0].name}")
     return value.text()
 
@@ -229,6 +230,9 @@ def _binary(engine: Engine, frame: Frame, node: ast.BinOp) -> Value:
         return added(engine, frame, left, right)
     if isinstance(node.op, (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)) and (left.latent or right.latent):
         return Value(merge(left.atoms, right.atoms), None, merge(left.latent, right.latent))
+    if isinstance(node.op, ast.BitOr) and (isinstance(left.shape, TemplateShape) or isinstance(right.shape, TemplateShape)):
+        # prompt | model | parser: what the chain is called with fills the prompt.
+        return left if isinstance(left.shape, TemplateShape) else right
     if isinstance(node.op, ast.BitOr) and isinstance(left.shape, DictShape) and isinstance(right.shape, DictShape):
         return Value(merge(left.atoms, right.atoms), DictShape({**left.shape.fields, **right.shape.fields}, left.shape.mark or right.shape.mark))
     if isinstance(node.op, (ast.FloorDiv, ast.Mod)) and isinstance(right.shape, Const) and isinstance(right.shape.value, (int, float)):

@@ -34,6 +34,7 @@ from pytest_cachesafe.lint.tables import sinks
 __all__ = ["assign", "bind", "run_body", "run_class_body", "run_function"]
 
 
+_ORDER = frozenset(("set", "listing"))
 _BESIDE_SYSTEM = frozenset(("history", "messages", "msgs", "user", "prompt", "user_prompt", "gen_conf", "query", "question"))
 
 
@@ -147,7 +148,11 @@ def run_class_body(engine: Engine, cls: ClassInfo) -> None:
             frame.env[stmt.name] = cls.env[stmt.name]
             continue
         frame.stmt = stmt
+        value_node = getattr(stmt, "value", None)
+        # A factory runs for each object.
+        frame.frozen = not (isinstance(value_node, ast.Call) and any(k.arg == "default_factory" for k in value_node.keywords))
         run_body(engine, frame, [stmt])
+        frame.frozen = True
         if tool and isinstance(stmt, (ast.Assign, ast.AnnAssign)) and stmt.value is not None:
             target = stmt.targets[0] if isinstance(stmt, ast.Assign) else stmt.target
             if isinstance(target, ast.Name) and target.id in sinks.TOOL_ATTRIBUTES:
@@ -253,6 +258,8 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
         elif target.attr in sinks.TOOL_ATTRIBUTES and _is_tool_attribute(engine, frame, target):
             owner = f"tool {frame.cls.name}" if frame.cls is not None else "a tool"
             arrive(engine, frame, node, value, f"{target.attr} of {owner}", "tools", atoms=value.all_atoms())
+        elif target.attr == "description" and _looks_like_tool(engine, frame, target):
+            arrive(engine, frame, node, value, "description of a tool", "tools", kinds=_ORDER, atoms=value.all_atoms())
         elif sinks.FEW_SHOT.search(target.attr):
             arrive(engine, frame, node, value, f"few-shot examples ({target.attr})", "few_shot", atoms=value.all_atoms())
         elif target.attr == "messages" and _is_history(value):
@@ -297,6 +304,14 @@ def _is_tool_attribute(engine: Engine, frame: Frame, target: ast.Attribute) -> b
     if owner == "self" and frame.cls is not None:
         return any(sinks.TOOL_CLASSES.search(w) for w in engine.base_words(frame.cls))
     return owner.rsplit(".", 1)[-1].lower().endswith("tool")
+
+
+def _looks_like_tool(engine: Engine, frame: Frame, target: ast.Attribute) -> bool:
+    """An object with a name and a description that can be run, without a base that says so: enough for order."""
+    cls = frame.cls
+    if cls is None or dotted_name(target.value) != "self":
+        return False
+    return "name" in {n.id for s in cls.node.body if isinstance(s, (ast.Assign, ast.AnnAssign)) for n in ast.walk(s) if isinstance(n, ast.Name)}
 
 
 def _is_first_message(node: ast.expr) -> bool:

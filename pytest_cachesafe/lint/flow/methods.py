@@ -75,7 +75,7 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     if name in ("hour", "floor") and arguments.positional and isinstance(arguments.positional[0].shape, Const):
         return cut(Value(receiver.atoms), str(arguments.positional[0].shape.value))
     if name == "isoformat":
-        spec = arguments.keywords.get("timespec")
+        spec = arguments.first("timespec")
         words = spec[0].shape.value if spec and isinstance(spec[0].shape, Const) else None
         given = {"hours": "hour", "minutes": "minute", "seconds": "second"}.get(str(words))
         return cut(Value(receiver.atoms), given)
@@ -105,7 +105,7 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     if name in transfers.STABLE:
         return NOTHING
     # A project's own helper on an object of unknown class, known by its name only.
-    return external(engine, frame, node, "", dotted_name(node.func), name, arguments) if name in sources.HELPERS or sources.MEMORY_CALLS.match(name) or dotted_name(node.func) in engine.tables.calls or ".".join(dotted_name(node.func).split(".")[-2:]) in engine.tables.tails else NOTHING
+    return external(engine, frame, node, "", dotted_name(node.func), name, arguments) if name in sources.HELPERS or sources.MEMORY_CALLS.match(name) or sources.MEMORY_OWNERS.search(dotted_name(node.func)) or dotted_name(node.func) in engine.tables.calls or ".".join(dotted_name(node.func).split(".")[-2:]) in engine.tables.tails else NOTHING
 
 
 def _texted(frame: Frame, node: ast.AST, atoms: Any, words: str) -> Value:
@@ -230,6 +230,8 @@ def _read(engine: Engine, frame: Frame, node: ast.Call, receiver: Value) -> Valu
     for word in words:
         if sources.REWRITTEN_FILES.search(word):
             return engine.source(frame, node, "file", "call", f"the text of {word}")
+    if frame.function is not None and sources.RULE_READERS.match(frame.function.name):
+        return engine.source(frame, node, "file", "call", f"{dotted_name(node.func)}()")
     if "memory" in spelt or "soul" in spelt:
         return engine.source(frame, node, "memory", "call", f"{dotted_name(node.func)}()")
     return NOTHING

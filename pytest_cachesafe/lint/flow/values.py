@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cachesafe_rules.model import Source, Step
+from pytest_cachesafe.lint.flow.clock import rank
 
 if TYPE_CHECKING:
     import ast
@@ -234,7 +235,7 @@ NOTHING = Value()
 
 
 def merge(a: Atoms, b: Atoms) -> Atoms:
-    """Union; the shorter way wins where both hold the same atom."""
+    """Union; the better way wins where both hold the same atom."""
     if not b or a is b:
         return a
     if not a:
@@ -242,9 +243,16 @@ def merge(a: Atoms, b: Atoms) -> Atoms:
     out = dict(a)
     for key, atom in b.items():
         old = out.get(key)
-        if old is None or len(atom.steps) < len(old.steps):
+        if old is None or _better(atom, old):
             out[key] = atom
     return out
+
+
+def _better(a: Atom, b: Atom) -> bool:
+    """Of two ways of one value the one on which it changes more often counts, then the shorter."""
+    if a.source is not None and b.source is not None and a.source.granularity != b.source.granularity:
+        return rank(a.source.granularity) < rank(b.source.granularity)
+    return len(a.steps) < len(b.steps)
 
 
 def join(a: Value, b: Value) -> Value:

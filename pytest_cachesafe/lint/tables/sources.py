@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["ATTRIBUTES", "CALLS", "HELPERS", "MEMORY_CALLS", "METHODS", "PERSONAL_NAMES", "REWRITTEN_FILES", "SOURCE_WORDS", "STATE_NAMES"]
+__all__ = ["ATTRIBUTES", "CALLS", "HELPERS", "MEMORY_CALLS", "MEMORY_OWNERS", "METHODS", "PERSONAL_NAMES", "REWRITTEN_FILES", "RULE_READERS", "SOURCE_WORDS", "STATE_NAMES"]
 
 # Every source of the tables needs one of these in its file.
 SOURCE_WORDS: tuple[bytes, ...] = (
@@ -168,6 +168,13 @@ MEMORY_CALLS = re.compile(
     r"|^get_agent_soul$"
 )
 MEMORY_NAMES = re.compile(r"^(?:user_|existing_|agent_|recalled_|relevant_|retrieved_|long_term_|session_)?memor(?:y|ies)(?:_(?:context|text|block|content|str|string|section))?$")
+
+MEMORY_OWNERS = re.compile(
+    r"(?:^|[._])(?:memory|memories|mem0|memory_(?:client|store|manager|service|bank))\.(?:a?search\w*|recall\w*|retrieve\w*|query|get_all|get_relevant\w*|"
+    r"load_memory\w*|blocks|get_context\w*|get_memor\w+|render|format\w*|compile)$"
+)
+# Functions that read a file of rules which people edit.
+RULE_READERS = re.compile(r"^_?(?:a?read|load|get)_(?:project_|user_|agent_)?(?:rules|agents_md|notes|memory|soul|project_docs?|guidelines|todos?)(?:_file|_text)?$")
 
 # Names of values that belong to one user, session or request.
 PERSONAL_NAMES: dict[str, tuple[str, str]] = {
