@@ -54,7 +54,13 @@ class Analysis:
         overlay: unsaved text by name, instead of the file's.
     """
 
-    def __init__(self, root: Path, files: Mapping[str, Any], settings: Settings | None = None, overlay: Mapping[str, bytes] | None = None) -> None:
+    def __init__(
+        self,
+        root: Path,
+        files: Mapping[str, Any],
+        settings: Settings | None = None,
+        overlay: Mapping[str, bytes] | None = None,
+    ) -> None:
         self.root = root
         self._files = files
         self._overlay = overlay or {}
@@ -169,7 +175,11 @@ def _analyse_class(engine: Engine, cls: ClassInfo, lines: list[str], small: bool
         return
     for base in chain:
         for method in base.methods.values():
-            if method.name not in cls.methods and engine.method(cls, method.name) is method and _calls_any(engine.body(method), overridden):
+            if (
+                method.name not in cls.methods
+                and engine.method(cls, method.name) is method
+                and _calls_any(engine.body(method), overridden)
+            ):
                 # A method of the base that means this class's own when it runs for its objects.
                 if may_matter(_text(base.module.parsed.lines, method.node)):
                     engine.summary(method, cls)
@@ -177,7 +187,10 @@ def _analyse_class(engine: Engine, cls: ClassInfo, lines: list[str], small: bool
 
 def _calls_any(body: list[ast.stmt], names: set[str]) -> bool:
     return any(
-        isinstance(n, ast.Attribute) and n.attr in names and isinstance(n.value, ast.Name) and n.value.id in ("self", "cls")
+        isinstance(n, ast.Attribute)
+        and n.attr in names
+        and isinstance(n.value, ast.Name)
+        and n.value.id in ("self", "cls")
         for stmt in body
         for n in ast.walk(stmt)
     )
@@ -212,7 +225,9 @@ def settle(results: Iterable[EntryResult]) -> dict[str, list[Arrival]]:
         key = (source.span, source.kind)
         old = taints.get(key)
         better = old is None or rank(source.granularity) < rank(old.source.granularity)
-        if better or (old is not None and source.granularity == old.source.granularity and len(hit.taint.steps) < len(old.steps)):
+        if better or (
+            old is not None and source.granularity == old.source.granularity and len(hit.taint.steps) < len(old.steps)
+        ):
             taints[key] = hit.taint
     out: dict[str, list[Arrival]] = {}
     for (span, sink, part, function), taints in sorted(kept.items(), key=lambda item: (item[0][0], item[0][1])):

@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cachesafe_rules.model import Span, Step, Taint
 from pytest_cachesafe.lint.flow.frame import ParamSink
-from pytest_cachesafe.lint.flow.values import EMPTY, Atom, Const, DictShape, Func, Lambda, ListShape, Mark, Obj, Value, merge
+from pytest_cachesafe.lint.flow.values import (
+    EMPTY,
+    Atom,
+    Const,
+    DictShape,
+    Func,
+    Lambda,
+    ListShape,
+    Mark,
+    Obj,
+    Value,
+    merge,
+)
 from pytest_cachesafe.lint.tables import sinks
 
 if TYPE_CHECKING:
@@ -50,7 +62,9 @@ def prompt_atoms(engine: Engine, frame: Frame, value: Value, node: ast.AST, dept
     if isinstance(shape, DictShape):
         if role_of(shape.fields.get("role")) == "other":
             return EMPTY
-        names = [n for n in ("content", "text", "parts", "prompt", "template", "value", "system_prompt") if n in shape.fields]
+        names = [
+            n for n in ("content", "text", "parts", "prompt", "template", "value", "system_prompt") if n in shape.fields
+        ]
         for name in names or ():
             atoms = merge(atoms, prompt_atoms(engine, frame, shape.fields[name], node, depth - 1))
         return atoms
@@ -73,7 +87,9 @@ def prompt_atoms(engine: Engine, frame: Frame, value: Value, node: ast.AST, dept
 def _list_atoms(engine: Engine, frame: Frame, shape: ListShape, node: ast.AST, depth: int) -> Any:
     """Blocks: nothing behind the last cache marker counts, and nothing behind a block that stays the same."""
     items = list(shape.items)
-    marked = [i for i, item in enumerate(items) if isinstance(item.shape, DictShape) and "cache_control" in item.shape.fields]
+    marked = [
+        i for i, item in enumerate(items) if isinstance(item.shape, DictShape) and "cache_control" in item.shape.fields
+    ]
     if marked:
         items = items[: marked[-1] + 1]
     atoms = EMPTY
@@ -123,7 +139,9 @@ def arrive(
                 key = (atom.key[2], sink, part)
                 function = _function_of(frame, atom)
                 if function is not None:
-                    function.summary.sinks.setdefault(key, ParamSink(atom.key[2], sink, part, (step,), atom.hops, marks))
+                    function.summary.sinks.setdefault(
+                        key, ParamSink(atom.key[2], sink, part, (step,), atom.hops, marks)
+                    )
             continue
         if kinds is not None and atom.source.kind not in kinds:
             continue
@@ -145,14 +163,24 @@ def _function_of(frame: Frame, atom: Atom) -> Frame | None:
 
 
 def hit(
-    engine: Engine, frame: Frame, node: ast.AST, atom: Atom, sink: str, part: str, marks: tuple[Mark, ...], tail: tuple[Step, ...], hops: int = 0
+    engine: Engine,
+    frame: Frame,
+    node: ast.AST,
+    atom: Atom,
+    sink: str,
+    part: str,
+    marks: tuple[Mark, ...],
+    tail: tuple[Step, ...],
+    hops: int = 0,
 ) -> None:
     """Write an arrival down, unless this kind of value does not travel so far."""
     source = atom.source
     if source is None or frame.quiet:
         return
     name = frame.module.name
-    if source.kind in _NEAR_KINDS and (hops > 1 or (source.span.filename != name and source.kind not in ("set", "listing"))):
+    if source.kind in _NEAR_KINDS and (
+        hops > 1 or (source.span.filename != name and source.kind not in ("set", "listing"))
+    ):
         return
     span = engine.span(frame.module, node)
     last = Step(name, span.row, f"reaches the {sink}") if not tail else Step(name, span.row, "passed on here")
@@ -205,7 +233,9 @@ def role_of(value: Value | None) -> str:
     return ""
 
 
-def message(engine: Engine, frame: Frame, node: ast.AST, role: str, content: Value, content_node: ast.AST, label: str) -> Mark | None:
+def message(
+    engine: Engine, frame: Frame, node: ast.AST, role: str, content: Value, content_node: ast.AST, label: str
+) -> Mark | None:
     """A message of a role: system text arrives, other text takes back what was only named like system text."""
     if role == "system":
         if _is_reminder(frame, content_node):
@@ -234,7 +264,9 @@ def user_text(engine: Engine, frame: Frame, content: Value) -> None:
         elif atom.source is None and atom.key[0] == "p":
             function = _function_of(frame, atom)
             if function is not None:
-                function.summary.sinks.setdefault((atom.key[2], "", "user"), ParamSink(atom.key[2], "", "user", (), 0, (), "user"))
+                function.summary.sinks.setdefault(
+                    (atom.key[2], "", "user"), ParamSink(atom.key[2], "", "user", (), 0, (), "user")
+                )
 
 
 def dict_arrivals(engine: Engine, frame: Frame, node: ast.AST, value: Value, nodes: dict[str, ast.expr]) -> Value:
@@ -287,7 +319,9 @@ def tools(engine: Engine, frame: Frame, node: ast.AST, value: Value) -> None:
     arrive(engine, frame, node, value, "list of tools", "tools", kinds=_ORDER_KINDS, atoms=atoms)
 
 
-def list_positions(engine: Engine, frame: Frame, added: tuple[Value, ...], before: tuple[Value, ...], exact: bool) -> None:
+def list_positions(
+    engine: Engine, frame: Frame, added: tuple[Value, ...], before: tuple[Value, ...], exact: bool
+) -> None:
     """Messages put behind `before`: a system message counts only at the head, and as the first of its kind."""
     for value in added:
         shape = value.shape

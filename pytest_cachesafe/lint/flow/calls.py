@@ -35,7 +35,9 @@ from pytest_cachesafe.lint.tables import sources, transfers
 
 __all__ = ["Arguments", "call", "call_function", "substitute"]
 
-_COUNTING = re.compile(r"(?:count|num|estimate|calculate|measure|get)_?\w*tokens?|token_?(?:count|len|usage|size)|^len$|tokenize")
+_COUNTING = re.compile(
+    r"(?:count|num|estimate|calculate|measure|get)_?\w*tokens?|token_?(?:count|len|usage|size)|^len$|tokenize"
+)
 _HARMLESS = re.compile(r"^(?:print|len|isinstance|debug|info|warning|log|append|extend|insert)$")
 
 
@@ -109,12 +111,25 @@ def _votes(engine: Engine, frame: Frame, last: str, arguments: Arguments) -> Non
                 vote(engine, frame, mark, "counted" if counting else "sent")
 
 
-def _result(engine: Engine, frame: Frame, node: ast.Call, function: Value, spelt: str, last: str, arguments: Arguments) -> Value:
+def _result(
+    engine: Engine, frame: Frame, node: ast.Call, function: Value, spelt: str, last: str, arguments: Arguments
+) -> Value:
     shape = function.shape
     if last in engine.tables.sanitizers or spelt in engine.tables.sanitizers:
         return NOTHING
     if isinstance(shape, Func):
-        value = call_function(engine, frame, shape.functions, arguments.positional, arguments.keywords, shape.bound, node, None, arguments.nodes, arguments.rest)
+        value = call_function(
+            engine,
+            frame,
+            shape.functions,
+            arguments.positional,
+            arguments.keywords,
+            shape.bound,
+            node,
+            None,
+            arguments.nodes,
+            arguments.rest,
+        )
         return _recalled(engine, frame, node, spelt, last, value, shape.functions)
     if isinstance(shape, Cls):
         return construct.construct(engine, frame, node, shape.cls, arguments)
@@ -123,20 +138,33 @@ def _result(engine: Engine, frame: Frame, node: ast.Call, function: Value, spelt
     if isinstance(shape, Bound):
         return methods.method(engine, frame, node, shape.receiver, last, arguments)
     dotted = shape.dotted if isinstance(shape, Ext) else ""
-    if isinstance(shape, Ext) and isinstance(node.func, ast.Attribute) and shape.dotted.startswith(("os.environ.",)) and last in ("get", "pop"):
+    if (
+        isinstance(shape, Ext)
+        and isinstance(node.func, ast.Attribute)
+        and shape.dotted.startswith(("os.environ.",))
+        and last in ("get", "pop")
+    ):
         from pytest_cachesafe.lint.flow.evaluate import _environment
 
         return _environment(engine, frame, node, arguments.positional[0] if arguments.positional else NOTHING)
     return external(engine, frame, node, dotted, spelt, last, arguments)
 
 
-def _recalled(engine: Engine, frame: Frame, node: ast.Call, spelt: str, last: str, value: Value, functions: Sequence[FunctionInfo]) -> Value:
-    if (sources.MEMORY_CALLS.match(last) or sources.MEMORY_OWNERS.search(spelt)) and not any(f.is_tool for f in functions) and not any(a.source is not None for a in value.atoms.values()):
+def _recalled(
+    engine: Engine, frame: Frame, node: ast.Call, spelt: str, last: str, value: Value, functions: Sequence[FunctionInfo]
+) -> Value:
+    if (
+        (sources.MEMORY_CALLS.match(last) or sources.MEMORY_OWNERS.search(spelt))
+        and not any(f.is_tool for f in functions)
+        and not any(a.source is not None for a in value.atoms.values())
+    ):
         return Value(merge(value.atoms, engine.source(frame, node, "memory", "call", f"{last}()").atoms), value.shape)
     return value
 
 
-def external(engine: Engine, frame: Frame, node: ast.Call, dotted: str, spelt: str, last: str, arguments: Arguments) -> Value:
+def external(
+    engine: Engine, frame: Frame, node: ast.Call, dotted: str, spelt: str, last: str, arguments: Arguments
+) -> Value:
     """A call out of the project."""
     from pytest_cachesafe.lint.flow.evaluate import _environment, cut, iterated, shown
 
@@ -164,7 +192,9 @@ def external(engine: Engine, frame: Frame, node: ast.Call, dotted: str, spelt: s
         inner = arguments.positional[0]
         if isinstance(inner.shape, ListShape) and inner.shape.exact and len(inner.shape.items) < 2:
             return Value(inner.all_atoms())
-        atoms = {k: a for k, a in inner.all_atoms().items() if a.source is None or a.source.kind not in ("set", "listing")}
+        atoms = {
+            k: a for k, a in inner.all_atoms().items() if a.source is None or a.source.kind not in ("set", "listing")
+        }
         return Value(atoms, None, engine.source(frame, node, "set", "process", f"{name}()").atoms)
     if last in ("sorted", "natsorted") and arguments.positional:
         return ordered(arguments.positional[0])
@@ -183,10 +213,18 @@ def external(engine: Engine, frame: Frame, node: ast.Call, dotted: str, spelt: s
         made = Value(merge(base.atoms, arguments.rest.atoms), DictShape(fields))
         return dict_arrivals(engine, frame, node, made, {k: n for k, (_, n) in arguments.keywords.items()})
     if last in ("reversed", "enumerate", "iter", "islice", "zip", "map", "filter", "chain", "from_iterable"):
-        if last == "map" and len(arguments.positional) > 1 and isinstance(arguments.positional[0].shape, (Func, Lambda)):
+        if (
+            last == "map"
+            and len(arguments.positional) > 1
+            and isinstance(arguments.positional[0].shape, (Func, Lambda))
+        ):
             first = arguments.positional[0].shape
             item = iterated(arguments.positional[1])
-            result = first.result if isinstance(first, Lambda) else call_function(engine, frame, first.functions, [item], {}, first.bound, node, None)
+            result = (
+                first.result
+                if isinstance(first, Lambda)
+                else call_function(engine, frame, first.functions, [item], {}, first.bound, node, None)
+            )
             return Value(merge(item.atoms, result.all_atoms()))
         items = [iterated(v) for v in arguments.positional]
         if last == "enumerate" and items:
@@ -202,7 +240,10 @@ def external(engine: Engine, frame: Frame, node: ast.Call, dotted: str, spelt: s
     if last in transfers.AWAITERS or (last == "partial" and name in ("functools.partial", "partial")):
         return _awaited(engine, frame, node, last, arguments)
     if last == "open" and arguments.positional:
-        return Value(EMPTY, arguments.positional[0].shape if isinstance(arguments.positional[0].shape, (Const, ParamShape)) else None)
+        return Value(
+            EMPTY,
+            arguments.positional[0].shape if isinstance(arguments.positional[0].shape, (Const, ParamShape)) else None,
+        )
     if last in ("Path", "PurePath", "PosixPath", "join", "abspath", "realpath", "expanduser") and arguments.positional:
         tail = arguments.positional[-1]
         atoms = EMPTY
@@ -211,7 +252,14 @@ def external(engine: Engine, frame: Frame, node: ast.Call, dotted: str, spelt: s
         return Value(atoms, tail.shape if isinstance(tail.shape, (Const, ParamShape)) else None)
     if last == "import_module" or last in transfers.STABLE:
         return NOTHING
-    if spelt.startswith("subprocess.") or last in ("check_output", "run", "Popen", "getoutput", "create_subprocess_exec", "popen"):
+    if spelt.startswith("subprocess.") or last in (
+        "check_output",
+        "run",
+        "Popen",
+        "getoutput",
+        "create_subprocess_exec",
+        "popen",
+    ):
         return _process(engine, frame, node, spelt, arguments)
     helper = sources.HELPERS.get(last.lstrip("_"))
     if helper is not None and not (frame.function is not None and frame.function.is_tool):
@@ -235,18 +283,47 @@ def external(engine: Engine, frame: Frame, node: ast.Call, dotted: str, spelt: s
         return _formatted_clock(arguments.positional[1].text(), name, last, arguments)
     if last in transfers.FUNCTIONS:
         value = join_all([v for v in arguments.every()])
-        if last in ("deepcopy", "copy", "cast", "asdict", "vars", "Field", "field", "wait_for", "shield", "create_task", "ensure_future", "run"):
-            picked = arguments.positional[-1] if last == "cast" and arguments.positional else arguments.positional[0] if arguments.positional else value
+        if last in (
+            "deepcopy",
+            "copy",
+            "cast",
+            "asdict",
+            "vars",
+            "Field",
+            "field",
+            "wait_for",
+            "shield",
+            "create_task",
+            "ensure_future",
+            "run",
+        ):
+            picked = (
+                arguments.positional[-1]
+                if last == "cast" and arguments.positional
+                else arguments.positional[0]
+                if arguments.positional
+                else value
+            )
             if last in ("Field", "field"):
                 return construct.field_default(engine, frame, arguments)
             if last in ("asdict", "vars") and isinstance(picked.shape, Obj):
                 cls = picked.shape.cls
-                known = {n: engine.attribute(cls, n) for c in engine.mro(cls) for n in construct.annotated(c) if n not in picked.shape.fields}
-                return Value(picked.atoms, DictShape({**{n: v for n, v in known.items() if v is not None}, **picked.shape.fields}))
+                known = {
+                    n: engine.attribute(cls, n)
+                    for c in engine.mro(cls)
+                    for n in construct.annotated(c)
+                    if n not in picked.shape.fields
+                }
+                return Value(
+                    picked.atoms,
+                    DictShape({**{n: v for n, v in known.items() if v is not None}, **picked.shape.fields}),
+                )
             return picked
         atoms = EMPTY
         for item in arguments.every():
-            atoms = merge(atoms, shown(engine, frame, item, node).atoms if last in ("indent", "dedent") else item.all_atoms())
+            atoms = merge(
+                atoms, shown(engine, frame, item, node).atoms if last in ("indent", "dedent") else item.all_atoms()
+            )
         return Value(atoms) if atoms else NOTHING
     if transfers.TEXT_CLASSES.search(last) and last[:1].isupper():
         return construct.text_object(engine, frame, node, last, arguments)
@@ -257,7 +334,11 @@ def ordered(value: Value) -> Value:
     """What `sorted` gives: the order no longer depends on sets and directories."""
 
     def clean(atoms: Any) -> Any:
-        return {k: a for k, a in atoms.items() if a.source is None or a.source.kind not in ("set", "listing")} if atoms else atoms
+        return (
+            {k: a for k, a in atoms.items() if a.source is None or a.source.kind not in ("set", "listing")}
+            if atoms
+            else atoms
+        )
 
     shape = value.shape
     if isinstance(shape, ListShape):
@@ -281,7 +362,17 @@ def _awaited(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments:
         return NOTHING
     target = arguments.positional[skip].shape
     if isinstance(target, Func):
-        result = call_function(engine, frame, target.functions, arguments.positional[skip + 1 :], arguments.keywords, target.bound, node, None, arguments.nodes[skip + 1 :])
+        result = call_function(
+            engine,
+            frame,
+            target.functions,
+            arguments.positional[skip + 1 :],
+            arguments.keywords,
+            target.bound,
+            node,
+            None,
+            arguments.nodes[skip + 1 :],
+        )
         return Value(shape=Lambda(result)) if last == "partial" else result
     if isinstance(target, Lambda):
         return target.result
@@ -298,7 +389,9 @@ def _awaited(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments:
 def _process(engine: Engine, frame: Frame, node: ast.Call, spelt: str, arguments: Arguments) -> Value:
     if not arguments.positional:
         return NOTHING
-    words = [v.shape.value for v in arguments.positional if isinstance(v.shape, Const) and isinstance(v.shape.value, str)]
+    words = [
+        v.shape.value for v in arguments.positional if isinstance(v.shape, Const) and isinstance(v.shape.value, str)
+    ]
     shape = arguments.positional[0].shape
     if isinstance(shape, ListShape):
         words += [v.shape.value for v in shape.items if isinstance(v.shape, Const) and isinstance(v.shape.value, str)]
@@ -320,8 +413,15 @@ def call_function(
 ) -> Value:  # fmt: skip
     """Apply the summaries of the functions a call may reach."""
     results = []
-    holding = bool(rest.atoms) or any(v.all_atoms() for v in positional) or any(v.all_atoms() for v, _ in keywords.values())
-    if not holding and frame.stmt is not None and isinstance(frame.stmt, ast.Expr) and _is_whole(frame.stmt.value, node):
+    holding = (
+        bool(rest.atoms) or any(v.all_atoms() for v in positional) or any(v.all_atoms() for v, _ in keywords.values())
+    )
+    if (
+        not holding
+        and frame.stmt is not None
+        and isinstance(frame.stmt, ast.Expr)
+        and _is_whole(frame.stmt.value, node)
+    ):
         # Nothing goes in, and nobody asks what comes out.
         return NOTHING
     for function in functions:
@@ -335,7 +435,30 @@ def call_function(
         values = _bind(function, positional, keywords, bound, nodes, node, rest)
         _param_sinks(engine, frame, function, summary, values, node)
         results.append(_returned(engine, frame, function, summary, values, node))
+        if function.decorators:
+            results.append(_wrapped(engine, frame, function, node))
     return join_all(results)
+
+
+def _wrapped(engine: Engine, frame: Frame, function: FunctionInfo, node: ast.AST) -> Value:
+    """What decorators of the project add to the result of a function: the sources in the wrappers they return."""
+    env = engine.run_module(function.module)
+    atoms = EMPTY
+    for name in function.decorators:
+        decorator = engine.dotted(function.module, env, name)
+        if decorator is None or not isinstance(decorator.shape, Func):
+            continue
+        for outer in decorator.shape.functions:
+            made = engine.summary(outer).returns.shape
+            for wrapper in made.functions if isinstance(made, Func) else ():
+                step = Step(
+                    frame.module.name,
+                    getattr(node, "lineno", 1),
+                    f"returned by {function.name}(), which is wrapped by {name}",
+                )
+                found = engine.summary(wrapper).returns.all_atoms()
+                atoms = merge(atoms, {k: a.at(step) for k, a in found.items() if a.source is not None})
+    return Value(atoms) if atoms else NOTHING
 
 
 def _is_whole(value: ast.expr, node: ast.AST) -> bool:
@@ -343,11 +466,21 @@ def _is_whole(value: ast.expr, node: ast.AST) -> bool:
 
 
 def _bind(
-    function: FunctionInfo, positional: list[Value], keywords: Any, bound: Value | None, nodes: Sequence[ast.expr], node: ast.AST, rest: Value
+    function: FunctionInfo,
+    positional: list[Value],
+    keywords: Any,
+    bound: Value | None,
+    nodes: Sequence[ast.expr],
+    node: ast.AST,
+    rest: Value,
 ) -> dict[str, tuple[Value, ast.AST]]:
     values: dict[str, tuple[Value, ast.AST]] = {}
     names = list(function.params)
-    if function.cls is not None and function.kind in ("method", "property", "class") and (bound is not None or function.kind == "class"):
+    if (
+        function.cls is not None
+        and function.kind in ("method", "property", "class")
+        and (bound is not None or function.kind == "class")
+    ):
         me = names.pop(0) if names else None
         if me is not None and bound is not None:
             values[me] = (bound, node)
@@ -357,7 +490,10 @@ def _bind(
             values[names[i]] = (value, where)
         elif function.vararg:
             old = values.get(function.vararg)
-            values[function.vararg] = (join(old[0], Value(value.all_atoms())) if old else Value(value.all_atoms()), where)
+            values[function.vararg] = (
+                join(old[0], Value(value.all_atoms())) if old else Value(value.all_atoms()),
+                where,
+            )
     kwarg = function.node.args.kwarg
     known = {*names, *(a.arg for a in function.node.args.kwonlyargs)}
     for name, given in keywords.items():
@@ -371,7 +507,14 @@ def _bind(
     return values
 
 
-def _param_sinks(engine: Engine, frame: Frame, function: FunctionInfo, summary: Summary, values: dict[str, tuple[Value, ast.AST]], node: ast.AST) -> None:
+def _param_sinks(
+    engine: Engine,
+    frame: Frame,
+    function: FunctionInfo,
+    summary: Summary,
+    values: dict[str, tuple[Value, ast.AST]],
+    node: ast.AST,
+) -> None:
     from pytest_cachesafe.lint.flow.arrive import _function_of, prompt_atoms
 
     for sink in tuple(summary.sinks.values()):
@@ -385,7 +528,12 @@ def _param_sinks(engine: Engine, frame: Frame, function: FunctionInfo, summary: 
         atoms = prompt_atoms(engine, frame, value, where)
         for atom in atoms.values():
             if atom.mark is not None:
-                vote(engine, frame, atom.mark, "named" if any(m.key.startswith("name:") for m in sink.marks) else "system")
+                vote(
+                    engine,
+                    frame,
+                    atom.mark,
+                    "named" if any(m.key.startswith("name:") for m in sink.marks) else "system",
+                )
             elif atom.source is not None:
                 far = sink.hops + 1
                 if far > 1 and atom.source.kind not in ("clock", "memory", "cwd", "host", "build", "flag"):
@@ -397,11 +545,20 @@ def _param_sinks(engine: Engine, frame: Frame, function: FunctionInfo, summary: 
                     step = Step(frame.module.name, getattr(where, "lineno", 1), f"passed to {function.name}()")
                     owner.summary.sinks.setdefault(
                         (atom.key[2], sink.sink, sink.part),
-                        ParamSink(atom.key[2], sink.sink, sink.part, (step, *sink.steps)[:6], sink.hops + 1, sink.marks),
+                        ParamSink(
+                            atom.key[2], sink.sink, sink.part, (step, *sink.steps)[:6], sink.hops + 1, sink.marks
+                        ),
                     )
 
 
-def _returned(engine: Engine, frame: Frame, function: FunctionInfo, summary: Summary, values: dict[str, tuple[Value, ast.AST]], node: ast.AST) -> Value:
+def _returned(
+    engine: Engine,
+    frame: Frame,
+    function: FunctionInfo,
+    summary: Summary,
+    values: dict[str, tuple[Value, ast.AST]],
+    node: ast.AST,
+) -> Value:
     returns = summary.returns
     if returns is NOTHING:
         return NOTHING
@@ -417,7 +574,11 @@ def substitute(value: Value, key: str, given: dict[str, Value], step: Step | Non
     every = value.all_atoms()
     if not every and not isinstance(shape, (Obj, ParamShape)):
         return value
-    if shape is not None and not isinstance(shape, (Obj, ParamShape)) and all(a.source is not None or a.mark is not None for a in every.values()):
+    if (
+        shape is not None
+        and not isinstance(shape, (Obj, ParamShape))
+        and all(a.source is not None or a.mark is not None for a in every.values())
+    ):
         # Nothing to fill in: only the way grows, and only for what is in the value itself.
         return Value(_substitute_atoms(value.atoms, key, given, step), shape, value.latent) if value.atoms else value
     atoms = _substitute_atoms(value.atoms, key, given, step)
@@ -426,7 +587,9 @@ def substitute(value: Value, key: str, given: dict[str, Value], step: Step | Non
         if isinstance(shape, ListShape):
             shape = ListShape(tuple(substitute(i, key, given, step, depth - 1) for i in shape.items), shape.exact)
         elif isinstance(shape, DictShape):
-            shape = DictShape({k: substitute(v, key, given, step, depth - 1) for k, v in shape.fields.items()}, shape.mark)
+            shape = DictShape(
+                {k: substitute(v, key, given, step, depth - 1) for k, v in shape.fields.items()}, shape.mark
+            )
         elif isinstance(shape, Obj) and shape.fields:
             shape = Obj(shape.cls, {k: substitute(v, key, given, step, depth - 1) for k, v in shape.fields.items()})
         elif isinstance(shape, Lambda):

@@ -27,7 +27,17 @@ def of_format(text: str) -> str | None:
 
 def of_spec(text: str) -> str | None:
     """The same for tokens of pendulum and arrow (`YYYY-MM-DD HH:mm`)."""
-    for token, granularity in (("S", "microsecond"), ("s", "second"), ("m", "minute"), ("H", "hour"), ("h", "hour"), ("D", "day"), ("d", "day"), ("M", "month"), ("Y", "year")):
+    for token, granularity in (
+        ("S", "microsecond"),
+        ("s", "second"),
+        ("m", "minute"),
+        ("H", "hour"),
+        ("h", "hour"),
+        ("D", "day"),
+        ("d", "day"),
+        ("M", "month"),
+        ("Y", "year"),
+    ):
         if token in text:
             return granularity
     return None
@@ -35,7 +45,15 @@ def of_spec(text: str) -> str | None:
 
 def of_attribute(name: str) -> str | None:
     """`now.hour` changes hourly, whatever the clock."""
-    name = {"tm_sec": "second", "tm_min": "minute", "tm_hour": "hour", "tm_mday": "day", "tm_wday": "day", "tm_mon": "month", "tm_year": "year"}.get(name, name)
+    name = {
+        "tm_sec": "second",
+        "tm_min": "minute",
+        "tm_hour": "hour",
+        "tm_mday": "day",
+        "tm_wday": "day",
+        "tm_mon": "month",
+        "tm_year": "year",
+    }.get(name, name)
     return name if name in GRANULARITIES else None
 
 

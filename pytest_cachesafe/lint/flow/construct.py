@@ -27,12 +27,28 @@ def construct(engine: Engine, frame: Frame, node: ast.Call, cls: ClassInfo, argu
     fields: dict[str, Value] = {}
     made = Value(shape=Obj(cls))
     if init is not None:
-        call_function(engine, frame, (init,), arguments.positional, arguments.keywords, made, node, cls, arguments.nodes, arguments.rest)
+        call_function(
+            engine,
+            frame,
+            (init,),
+            arguments.positional,
+            arguments.keywords,
+            made,
+            node,
+            cls,
+            arguments.nodes,
+            arguments.rest,
+        )
         if not any(value.all_atoms() for value in arguments.every()):
             return made
         from pytest_cachesafe.lint.flow.calls import _bind
 
-        given = {k: v for k, (v, _) in _bind(init, arguments.positional, arguments.keywords, made, arguments.nodes, node, arguments.rest).items()}
+        given = {
+            k: v
+            for k, (v, _) in _bind(
+                init, arguments.positional, arguments.keywords, made, arguments.nodes, node, arguments.rest
+            ).items()
+        }
         for name, value in engine.attributes_with_parameters(cls).items():
             fields[name] = substitute(value, init.key, given, None)
     else:
@@ -61,7 +77,9 @@ def annotated(cls: ClassInfo) -> list[str]:
     return [
         s.target.id
         for s in cls.node.body
-        if isinstance(s, ast.AnnAssign) and isinstance(s.target, ast.Name) and not dotted_name(s.annotation).endswith("ClassVar")
+        if isinstance(s, ast.AnnAssign)
+        and isinstance(s.target, ast.Name)
+        and not dotted_name(s.annotation).endswith("ClassVar")
     ]
 
 

@@ -28,7 +28,9 @@ _IDLE = 2
 class Engine:
     """The analysis of one project. Single-threaded; garbage collection is best switched off around it."""
 
-    def __init__(self, index: ProjectIndex, parse: Callable[[str], Any], peek: Callable[[str], bytes], tables: Tables) -> None:
+    def __init__(
+        self, index: ProjectIndex, parse: Callable[[str], Any], peek: Callable[[str], bytes], tables: Tables
+    ) -> None:
         self.index = index
         self.tables = tables
         self._parse = parse
@@ -53,7 +55,11 @@ class Engine:
             module.shed = True
             module.body = []
             module.parsed.shed()
-            for function in (*module.functions, *module.nested, *(m for c in module.classes for m in c.methods.values())):
+            for function in (
+                *module.functions,
+                *module.nested,
+                *(m for c in module.classes for m in c.methods.values()),
+            ):
                 function.node.body = []
             module.nested.clear()
 
@@ -134,7 +140,9 @@ class Engine:
             if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
                 method = FunctionInfo(stmt, module, f"{qualname}.{stmt.name}", info, None)
                 method.is_tool = self.tables.is_tool_function(method.decorators)
-                if stmt.name not in info.methods or not any(d.endswith((".setter", ".deleter")) for d in method.decorators):
+                if stmt.name not in info.methods or not any(
+                    d.endswith((".setter", ".deleter")) for d in method.decorators
+                ):
                     info.methods[stmt.name] = method
         module.classes.append(info)
         return info
@@ -153,7 +161,11 @@ class Engine:
             self.lookups.setdefault(module.name, set()).add((dotted, module.name, level, where))
             if where is None or where == module.name or (where, name) in self._star_trail:
                 continue
-            if where not in self.modules and name.encode() not in self._peek(where) and not where.endswith("__init__.py"):
+            if (
+                where not in self.modules
+                and name.encode() not in self._peek(where)
+                and not where.endswith("__init__.py")
+            ):
                 continue
             self._star_trail.add((where, name))
             try:
@@ -203,12 +215,13 @@ class Engine:
             cls.bases = []
             env = self.run_module(cls.module)
             for name in cls.base_names:
-                value = self._dotted(cls.module, env, name)
+                value = self.dotted(cls.module, env, name)
                 if value is not None and isinstance(value.shape, Cls) and value.shape.cls is not cls:
                     cls.bases.append(value.shape.cls)
         return cls.bases
 
-    def _dotted(self, module: Module, env: dict[str, Value], name: str) -> Value | None:
+    def dotted(self, module: Module, env: dict[str, Value], name: str) -> Value | None:
+        """A dotted name in a module's environment."""
         first, *rest = name.split(".")
         value = self.forced(module, env, first)
         frame = Frame(module)
@@ -364,7 +377,9 @@ class Engine:
         found = self._inert_files.get(name)
         if found is None:
             data = self._peek(name)
-            found = self._inert_files[name] = not any(word in data for word in SOURCE_WORDS) and not any(w in data for w in self.tables.source_words)
+            found = self._inert_files[name] = not any(word in data for word in SOURCE_WORDS) and not any(
+                w in data for w in self.tables.source_words
+            )
         return found
 
     # Places and atoms
@@ -381,7 +396,11 @@ class Engine:
         """A fresh volatile value."""
         span = self.span(frame.module, node)
         source = Source(kind, granularity, api, span, frozen=frame.frozen)
-        atom = Atom(("s", span.filename, span.row, span.column, kind), source, (Step(span.filename, span.row, f"{api} is read here"),))
+        atom = Atom(
+            ("s", span.filename, span.row, span.column, kind),
+            source,
+            (Step(span.filename, span.row, f"{api} is read here"),),
+        )
         return Value({atom.key: atom})
 
 
@@ -453,5 +472,3 @@ def parameter(function: FunctionInfo, name: str) -> Value:
     """A parameter as seen from inside."""
     key = ("p", function.key, name)
     return Value({key: Atom(key)}, ParamShape(name))
-
-

@@ -196,7 +196,9 @@ def _joined(engine: Engine, frame: Frame, node: ast.JoinedStr) -> Value:
         if isinstance(part, ast.FormattedValue):
             value = evaluate(engine, frame, part.value)
             spec = part.format_spec
-            if isinstance(spec, ast.JoinedStr) and any(a.source is not None and a.source.kind == "clock" for a in value.atoms.values()):
+            if isinstance(spec, ast.JoinedStr) and any(
+                a.source is not None and a.source.kind == "clock" for a in value.atoms.values()
+            ):
                 words = "".join(str(v.value) for v in spec.values if isinstance(v, ast.Constant))
                 if "%" in words:
                     value = cut(value, clock.of_format(words))
@@ -230,15 +232,26 @@ def _binary(engine: Engine, frame: Frame, node: ast.BinOp) -> Value:
         return added(engine, frame, left, right)
     if isinstance(node.op, (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)) and (left.latent or right.latent):
         return Value(merge(left.atoms, right.atoms), None, merge(left.latent, right.latent))
-    if isinstance(node.op, ast.BitOr) and (isinstance(left.shape, TemplateShape) or isinstance(right.shape, TemplateShape)):
+    if isinstance(node.op, ast.BitOr) and (
+        isinstance(left.shape, TemplateShape) or isinstance(right.shape, TemplateShape)
+    ):
         # prompt | model | parser: what the chain is called with fills the prompt.
         return left if isinstance(left.shape, TemplateShape) else right
     if isinstance(node.op, ast.BitOr) and isinstance(left.shape, DictShape) and isinstance(right.shape, DictShape):
-        return Value(merge(left.atoms, right.atoms), DictShape({**left.shape.fields, **right.shape.fields}, left.shape.mark or right.shape.mark))
-    if isinstance(node.op, (ast.FloorDiv, ast.Mod)) and isinstance(right.shape, Const) and isinstance(right.shape.value, (int, float)):
+        return Value(
+            merge(left.atoms, right.atoms),
+            DictShape({**left.shape.fields, **right.shape.fields}, left.shape.mark or right.shape.mark),
+        )
+    if (
+        isinstance(node.op, (ast.FloorDiv, ast.Mod))
+        and isinstance(right.shape, Const)
+        and isinstance(right.shape.value, (int, float))
+    ):
         size = right.shape.value
         if isinstance(node.op, ast.FloorDiv):
-            return cut(left.text(), "day" if size >= 86400 else "hour" if size >= 3600 else "minute" if size >= 60 else None)
+            return cut(
+                left.text(), "day" if size >= 86400 else "hour" if size >= 3600 else "minute" if size >= 60 else None
+            )
     if isinstance(node.op, ast.Div):
         # Paths; quotients of clocks are durations.
         return Value(merge(left.text().atoms, right.text().atoms))
@@ -247,7 +260,10 @@ def _binary(engine: Engine, frame: Frame, node: ast.BinOp) -> Value:
     if isinstance(node.op, ast.Mod) and not isinstance(left.shape, Const):
         left = left.text()
     if isinstance(node.op, (ast.Add, ast.Mod)):
-        a, b = shown(engine, frame, left, node.left) if not isinstance(left.shape, Const) else left, shown(engine, frame, right, node.right)
+        a, b = (
+            shown(engine, frame, left, node.left) if not isinstance(left.shape, Const) else left,
+            shown(engine, frame, right, node.right),
+        )
         atoms = merge(a.atoms, b.atoms)
         if atoms:
             return Value({k: x.at(Step(frame.module.name, node.lineno, "put into a string")) for k, x in atoms.items()})
@@ -287,7 +303,17 @@ def _dict(engine: Engine, frame: Frame, node: ast.Dict) -> Value:
             else:
                 atoms = merge(atoms, merge(k.text().atoms, value.all_atoms()))
     out = Value(atoms, DictShape(fields))
-    return dict_arrivals(engine, frame, node, out, {k.value: v for k, v in zip(node.keys, node.values) if isinstance(k, ast.Constant) and isinstance(k.value, str)})
+    return dict_arrivals(
+        engine,
+        frame,
+        node,
+        out,
+        {
+            k.value: v
+            for k, v in zip(node.keys, node.values)
+            if isinstance(k, ast.Constant) and isinstance(k.value, str)
+        },
+    )
 
 
 def _list(engine: Engine, frame: Frame, node: ast.List | ast.Tuple) -> Value:
@@ -317,7 +343,9 @@ def _set(engine: Engine, frame: Frame, node: ast.Set) -> Value:
     atoms = EMPTY
     for part in node.elts:
         atoms = merge(atoms, evaluate(engine, frame, part).all_atoms())
-    return Value(atoms, None, engine.source(frame, node, "set", "process", "a set").atoms if len(node.elts) > 1 else EMPTY)
+    return Value(
+        atoms, None, engine.source(frame, node, "set", "process", "a set").atoms if len(node.elts) > 1 else EMPTY
+    )
 
 
 def iterated(value: Value) -> Value:
@@ -347,7 +375,9 @@ def _comprehension(engine: Engine, frame: Frame, node: Any) -> Value:
     for generator in node.generators:
         source = evaluate(engine, frame, generator.iter)
         item = iterated(source)
-        order = merge(order, {k: a for k, a in item.atoms.items() if a.source is not None and a.source.kind in _ORDER_KINDS})
+        order = merge(
+            order, {k: a for k, a in item.atoms.items() if a.source is not None and a.source.kind in _ORDER_KINDS}
+        )
         bind(engine, frame, generator.target, item)
         for test in generator.ifs:
             evaluate(engine, frame, test)
@@ -382,7 +412,12 @@ def _subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Value:
         key = index.shape.value
         if isinstance(owner.shape, DictShape) and isinstance(key, str):
             return owner.shape.fields.get(key) or Value(_sources(owner.atoms))
-        if isinstance(owner.shape, ListShape) and isinstance(key, int) and owner.shape.exact and -len(owner.shape.items) <= key < len(owner.shape.items):
+        if (
+            isinstance(owner.shape, ListShape)
+            and isinstance(key, int)
+            and owner.shape.exact
+            and -len(owner.shape.items) <= key < len(owner.shape.items)
+        ):
             return owner.shape.items[key]
     if isinstance(owner.shape, DictShape):
         # A table of functions or texts, chosen by a key that is only known at run time.
@@ -402,7 +437,35 @@ def _subscript_name(node: ast.Subscript) -> str:
     return ""
 
 
-_ENV_SAFE = ("PROMPT", "MODEL", "KEY", "URL", "TOKEN", "MODE", "PORT", "ENV", "DEBUG", "LEVEL", "PROVIDER", "SECRET", "ENDPOINT", "VERSION", "NAME", "LANGUAGE", "ENABLE", "DISABLE", "MAX", "MIN", "LIMIT", "TIMEOUT", "COMPANY", "BRAND", "PRODUCT", "INSTRUCTION", "AGENT")
+_ENV_SAFE = (
+    "PROMPT",
+    "MODEL",
+    "KEY",
+    "URL",
+    "TOKEN",
+    "MODE",
+    "PORT",
+    "ENV",
+    "DEBUG",
+    "LEVEL",
+    "PROVIDER",
+    "SECRET",
+    "ENDPOINT",
+    "VERSION",
+    "NAME",
+    "LANGUAGE",
+    "ENABLE",
+    "DISABLE",
+    "MAX",
+    "MIN",
+    "LIMIT",
+    "TIMEOUT",
+    "COMPANY",
+    "BRAND",
+    "PRODUCT",
+    "INSTRUCTION",
+    "AGENT",
+)
 
 
 def _environment(engine: Engine, frame: Frame, node: ast.AST, key: Value) -> Value:
@@ -496,4 +559,3 @@ _HANDLERS: dict[type[ast.AST], Callable[[Engine, Frame, Any], Value]] = {
     ast.YieldFrom: _yield,
     ast.Call: _call,
 }
-

@@ -34,8 +34,9 @@ from pytest_cachesafe.lint.tables import sinks
 __all__ = ["assign", "bind", "run_body", "run_class_body", "run_function"]
 
 
-_ORDER = frozenset(("set", "listing"))
-_BESIDE_SYSTEM = frozenset(("history", "messages", "msgs", "user", "prompt", "user_prompt", "gen_conf", "query", "question"))
+_BESIDE_SYSTEM = frozenset(
+    ("history", "messages", "msgs", "user", "prompt", "user_prompt", "gen_conf", "query", "question")
+)
 
 
 def run_body(engine: Engine, frame: Frame, body: list[ast.stmt]) -> None:
@@ -50,7 +51,9 @@ def run_body(engine: Engine, frame: Frame, body: list[ast.stmt]) -> None:
 def run_function(engine: Engine, function: FunctionInfo, cls: ClassInfo | None, quiet: bool = False) -> Frame:
     """Evaluate a function with symbolic parameters; `quiet` rounds leave no arrivals."""
     engine.run_module(function.module)
-    frame = Frame(function.module, function=function, cls=cls, parent=function.env, quiet=quiet, qualname=function.qualname)
+    frame = Frame(
+        function.module, function=function, cls=cls, parent=function.env, quiet=quiet, qualname=function.qualname
+    )
     _parameters(engine, frame, function, cls)
     run_body(engine, frame, engine.body(function))
     returned = NOTHING
@@ -68,7 +71,11 @@ def run_function(engine: Engine, function: FunctionInfo, cls: ClassInfo | None, 
 def _parameters(engine: Engine, frame: Frame, function: FunctionInfo, cls: ClassInfo | None) -> None:
     arguments = function.node.args
     every = [*arguments.posonlyargs, *arguments.args]
-    defaults: dict[str, ast.expr] = dict(zip([a.arg for a in every][len(every) - len(arguments.defaults) :], arguments.defaults)) if arguments.defaults else {}
+    defaults: dict[str, ast.expr] = (
+        dict(zip([a.arg for a in every][len(every) - len(arguments.defaults) :], arguments.defaults))
+        if arguments.defaults
+        else {}
+    )
     defaults.update({a.arg: d for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults) if d is not None})
     outside = Frame(function.module, frozen=True, quiet=frame.quiet, qualname=function.qualname)
     outside.parent = function.env
@@ -82,7 +89,11 @@ def _parameters(engine: Engine, frame: Frame, function: FunctionInfo, cls: Class
             continue
         value = parameter(function, name)
         default = defaults.get(name)
-        given = evaluate(engine, outside, default) if default is not None and not isinstance(default, ast.Constant) else NOTHING
+        given = (
+            evaluate(engine, outside, default)
+            if default is not None and not isinstance(default, ast.Constant)
+            else NOTHING
+        )
         if isinstance(default, ast.Constant):
             value = Value(value.atoms, ParamShape(name, default.value))
         known = _annotated(engine, function, arg.annotation)
@@ -124,7 +135,11 @@ def _annotated(engine: Engine, function: FunctionInfo, annotation: ast.expr | No
         name = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
         if isinstance(node, ast.Name):
             name = node.id
-        elif isinstance(node, ast.Subscript) and dotted_name(node.value).endswith("Optional") and isinstance(node.slice, ast.Name):
+        elif (
+            isinstance(node, ast.Subscript)
+            and dotted_name(node.value).endswith("Optional")
+            and isinstance(node.slice, ast.Name)
+        ):
             name = node.slice.id
         found = engine.forced(function.module, env, name) if name else None
         if found is not None and isinstance(found.shape, Cls):
@@ -150,14 +165,24 @@ def run_class_body(engine: Engine, cls: ClassInfo) -> None:
         frame.stmt = stmt
         value_node = getattr(stmt, "value", None)
         # A factory runs for each object.
-        frame.frozen = not (isinstance(value_node, ast.Call) and any(k.arg == "default_factory" for k in value_node.keywords))
+        frame.frozen = not (
+            isinstance(value_node, ast.Call) and any(k.arg == "default_factory" for k in value_node.keywords)
+        )
         run_body(engine, frame, [stmt])
         frame.frozen = True
         if tool and isinstance(stmt, (ast.Assign, ast.AnnAssign)) and stmt.value is not None:
             target = stmt.targets[0] if isinstance(stmt, ast.Assign) else stmt.target
             if isinstance(target, ast.Name) and target.id in sinks.TOOL_ATTRIBUTES:
                 value = frame.env.get(target.id, NOTHING)
-                arrive(engine, frame, stmt.value, value, f"{target.id} of tool {cls.name}", "tools", atoms=value.all_atoms())
+                arrive(
+                    engine,
+                    frame,
+                    stmt.value,
+                    value,
+                    f"{target.id} of tool {cls.name}",
+                    "tools",
+                    atoms=value.all_atoms(),
+                )
     for name, value in frame.env.items():
         if before.get(name) is not value:
             cls.env[name] = value
@@ -169,7 +194,10 @@ def run_class_body(engine: Engine, cls: ClassInfo) -> None:
 def _frozen(atoms: Any) -> Any:
     from dataclasses import replace
 
-    return {k: a if a.source is None or a.source.frozen else a._replace(source=replace(a.source, frozen=True)) for k, a in atoms.items()}
+    return {
+        k: a if a.source is None or a.source.frozen else a._replace(source=replace(a.source, frozen=True))
+        for k, a in atoms.items()
+    }
 
 
 def bind(engine: Engine, frame: Frame, target: ast.expr, value: Value, mutated: bool = False) -> None:
@@ -185,6 +213,13 @@ def bind(engine: Engine, frame: Frame, target: ast.expr, value: Value, mutated: 
             value = Value(atoms, value.shape, value.latent)
         if frame.frozen and value.latent:
             value = Value(value.atoms, value.shape, _frozen(value.latent))
+        if target.id in frame.outer:
+            owner = frame.parent
+            while owner is not None and target.id not in owner.env:
+                owner = owner.parent
+            if owner is not None:
+                owner.env[target.id] = join(owner.env[target.id], value)
+                return
         if target.id in frame.globals and frame.module.env is not None:
             old = frame.module.env.get(target.id)
             frame.module.env[target.id] = join(old, value) if old is not None else value
@@ -202,7 +237,11 @@ def bind(engine: Engine, frame: Frame, target: ast.expr, value: Value, mutated: 
             for key in frame.dotted.pop(target.id):
                 frame.env.pop(key, None)
     elif isinstance(target, (ast.Tuple, ast.List)):
-        parts = value.shape.items if isinstance(value.shape, ListShape) and value.shape.exact and len(value.shape.items) == len(target.elts) else None
+        parts = (
+            value.shape.items
+            if isinstance(value.shape, ListShape) and value.shape.exact and len(value.shape.items) == len(target.elts)
+            else None
+        )
         item = iterated(value) if parts is None else NOTHING
         for i, part in enumerate(target.elts):
             if parts is not None:
@@ -220,7 +259,9 @@ def bind(engine: Engine, frame: Frame, target: ast.expr, value: Value, mutated: 
                 old = frame.writes.get(target.attr)
                 frame.writes[target.attr] = join(old, value) if old is not None else value
             elif first is not None and isinstance(first.shape, Obj) and target.value.id != "self":
-                frame.env[target.value.id] = Value(first.atoms, Obj(first.shape.cls, {**first.shape.fields, target.attr: value}))
+                frame.env[target.value.id] = Value(
+                    first.atoms, Obj(first.shape.cls, {**first.shape.fields, target.attr: value})
+                )
         frame.env[name] = value
         frame.dotted.setdefault(name.split(".", 1)[0], []).append(name)
     elif isinstance(target, ast.Subscript):
@@ -235,7 +276,11 @@ def _bind_item(engine: Engine, frame: Frame, target: ast.Subscript, value: Value
     if isinstance(owner.shape, DictShape) and isinstance(key, str):
         new = Value(owner.atoms, DictShape({**owner.shape.fields, key: value}, owner.shape.mark), owner.latent)
     elif owner.shape is None or isinstance(owner.shape, ParamShape):
-        new = Value(owner.atoms, DictShape({key: value})) if isinstance(key, str) else Value(merge(owner.atoms, value.all_atoms()), owner.shape, owner.latent)
+        new = (
+            Value(owner.atoms, DictShape({key: value}))
+            if isinstance(key, str)
+            else Value(merge(owner.atoms, value.all_atoms()), owner.shape, owner.latent)
+        )
     else:
         extra = evaluate(engine, frame, target.slice).all_atoms() if not isinstance(target.slice, ast.Slice) else EMPTY
         new = Value(merge(merge(owner.atoms, value.all_atoms()), extra), owner.shape, owner.latent)
@@ -251,19 +296,29 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
             if constant or engine.tables.is_system_name(target.id):
                 value = _named(engine, frame, target, value, node, target.id)
             elif sinks.FEW_SHOT.search(target.id):
-                arrive(engine, frame, node, value, f"few-shot examples ({target.id})", "few_shot", atoms=value.all_atoms())
+                arrive(
+                    engine, frame, node, value, f"few-shot examples ({target.id})", "few_shot", atoms=value.all_atoms()
+                )
     elif isinstance(target, ast.Attribute):
         if engine.tables.is_system_name(target.attr):
             value = _named(engine, frame, target, value, node, dotted_name(target) or target.attr)
         elif target.attr in sinks.TOOL_ATTRIBUTES and _is_tool_attribute(engine, frame, target):
             owner = f"tool {frame.cls.name}" if frame.cls is not None else "a tool"
             arrive(engine, frame, node, value, f"{target.attr} of {owner}", "tools", atoms=value.all_atoms())
-        elif target.attr == "description" and _looks_like_tool(engine, frame, target):
-            arrive(engine, frame, node, value, "description of a tool", "tools", kinds=_ORDER, atoms=value.all_atoms())
         elif sinks.FEW_SHOT.search(target.attr):
-            arrive(engine, frame, node, value, f"few-shot examples ({target.attr})", "few_shot", atoms=value.all_atoms())
+            arrive(
+                engine, frame, node, value, f"few-shot examples ({target.attr})", "few_shot", atoms=value.all_atoms()
+            )
         elif target.attr == "messages" and _is_history(value):
-            arrive(engine, frame, node, value, f"messages that every conversation begins with ({dotted_name(target)})", "few_shot", atoms=value.all_atoms())
+            arrive(
+                engine,
+                frame,
+                node,
+                value,
+                f"messages that every conversation begins with ({dotted_name(target)})",
+                "few_shot",
+                atoms=value.all_atoms(),
+            )
         elif target.attr in ("content", "text") and _is_first_message(target.value):
             arrive(engine, frame, node, value, f"{dotted_name(target.value)}.{target.attr}")
     elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
@@ -272,18 +327,33 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
             arrive(engine, frame, node, value, f"{key!r} of a request")
         elif key in ("content", "text") and _is_first_message(target.value):
             arrive(engine, frame, node, value, f"{dotted_name(target.value) or 'the first message'}[{key!r}]")
-        elif key == "description" and isinstance(target.value, ast.Subscript) and isinstance(target.value.slice, ast.Constant) and target.value.slice.value == "function":
+        elif (
+            key == "description"
+            and isinstance(target.value, ast.Subscript)
+            and isinstance(target.value.slice, ast.Constant)
+            and target.value.slice.value == "function"
+        ):
             arrive(engine, frame, node, value, "description of a tool", "tools", atoms=value.all_atoms())
         elif key == "tools":
             from pytest_cachesafe.lint.flow.arrive import tools
 
             tools(engine, frame, node, value)
-    elif isinstance(target, (ast.Tuple, ast.List)) and isinstance(node, (ast.Tuple, ast.List)) and len(node.elts) == len(target.elts) and isinstance(value.shape, ListShape) and len(value.shape.items) == len(target.elts):
+    elif (
+        isinstance(target, (ast.Tuple, ast.List))
+        and isinstance(node, (ast.Tuple, ast.List))
+        and len(node.elts) == len(target.elts)
+        and isinstance(value.shape, ListShape)
+        and len(value.shape.items) == len(target.elts)
+    ):
         for part, item, where in zip(target.elts, value.shape.items, node.elts):
             assign(engine, frame, part, item, where)
         return
     elif isinstance(target, (ast.Tuple, ast.List)):
-        parts = value.shape.items if isinstance(value.shape, ListShape) and value.shape.exact and len(value.shape.items) == len(target.elts) else None
+        parts = (
+            value.shape.items
+            if isinstance(value.shape, ListShape) and value.shape.exact and len(value.shape.items) == len(target.elts)
+            else None
+        )
         if parts is not None:
             for part, item in zip(target.elts, parts):
                 assign(engine, frame, part, Value(merge(item.atoms, value.atoms), item.shape, item.latent), node)
@@ -294,7 +364,11 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
 def _is_history(value: Value) -> bool:
     """Several messages written down: an example conversation."""
     shape = value.shape
-    return isinstance(shape, ListShape) and shape.exact and sum(isinstance(i.shape, DictShape) and "role" in i.shape.fields for i in shape.items) > 1
+    return (
+        isinstance(shape, ListShape)
+        and shape.exact
+        and sum(isinstance(i.shape, DictShape) and "role" in i.shape.fields for i in shape.items) > 1
+    )
 
 
 def _is_tool_attribute(engine: Engine, frame: Frame, target: ast.Attribute) -> bool:
@@ -306,18 +380,14 @@ def _is_tool_attribute(engine: Engine, frame: Frame, target: ast.Attribute) -> b
     return owner.rsplit(".", 1)[-1].lower().endswith("tool")
 
 
-def _looks_like_tool(engine: Engine, frame: Frame, target: ast.Attribute) -> bool:
-    """An object with a name and a description that can be run, without a base that says so: enough for order."""
-    cls = frame.cls
-    if cls is None or dotted_name(target.value) != "self":
-        return False
-    return "name" in {n.id for s in cls.node.body if isinstance(s, (ast.Assign, ast.AnnAssign)) for n in ast.walk(s) if isinstance(n, ast.Name)}
-
-
 def _is_first_message(node: ast.expr) -> bool:
     """`messages[0]`, or a variable named like a system message."""
     if isinstance(node, ast.Subscript):
-        return isinstance(node.slice, ast.Constant) and node.slice.value == 0 and any(w in dotted_name(node.value).lower() for w in ("messages", "history", "conversation", "chat"))
+        return (
+            isinstance(node.slice, ast.Constant)
+            and node.slice.value == 0
+            and any(w in dotted_name(node.value).lower() for w in ("messages", "history", "conversation", "chat"))
+        )
     return sinks.is_system_name(dotted_name(node).rsplit(".", 1)[-1])
 
 
@@ -353,18 +423,34 @@ def _augmented(engine: Engine, frame: Frame, stmt: ast.AugAssign) -> None:
     if isinstance(old.shape, ListShape) or isinstance(value.shape, ListShape):
         new = added(engine, frame, old, value)
     elif isinstance(old.shape, DictShape) and isinstance(value.shape, DictShape):
-        new = Value(merge(old.atoms, value.atoms), DictShape({**old.shape.fields, **value.shape.fields}, old.shape.mark))
+        new = Value(
+            merge(old.atoms, value.atoms), DictShape({**old.shape.fields, **value.shape.fields}, old.shape.mark)
+        )
     else:
         atoms = shown(engine, frame, value, stmt.value).atoms
         step = Step(frame.module.name, stmt.lineno, f"added to {dotted_name(stmt.target)}")
-        new = Value(merge(old.text().atoms, {k: a.at(step) for k, a in atoms.items()}), None, merge(old.latent, value.latent))
-    name = stmt.target.attr if isinstance(stmt.target, ast.Attribute) else stmt.target.id if isinstance(stmt.target, ast.Name) else ""
+        new = Value(
+            merge(old.text().atoms, {k: a.at(step) for k, a in atoms.items()}), None, merge(old.latent, value.latent)
+        )
+    name = (
+        stmt.target.attr
+        if isinstance(stmt.target, ast.Attribute)
+        else stmt.target.id
+        if isinstance(stmt.target, ast.Name)
+        else ""
+    )
     if isinstance(stmt.target, ast.Subscript):
         assign(engine, frame, stmt.target, new, stmt.value)
         return
-    if name and value is not NOTHING and (engine.tables.is_system_name(name) or (frame.function is None and engine.tables.is_system_constant(name))):
+    if (
+        name
+        and value is not NOTHING
+        and (engine.tables.is_system_name(name) or (frame.function is None and engine.tables.is_system_constant(name)))
+    ):
         named = _named(engine, frame, stmt.target, value, stmt.value, dotted_name(stmt.target))
-        new = Value(merge(new.atoms, {k: a for k, a in named.atoms.items() if a.mark is not None}), new.shape, new.latent)
+        new = Value(
+            merge(new.atoms, {k: a for k, a in named.atoms.items() if a.mark is not None}), new.shape, new.latent
+        )
     bind(engine, frame, stmt.target, new, mutated=True)
 
 
@@ -388,7 +474,9 @@ def _return(engine: Engine, frame: Frame, stmt: ast.Return) -> None:
                 mark = new_mark(frame, stmt, "name")
                 arrive(engine, frame, stmt.value, value, f"return value of {function.name}()", marks=(mark,))
                 if value.atoms:
-                    value = Value({**value.atoms, ("m", mark.key): Atom(("m", mark.key), mark=mark)}, value.shape, value.latent)
+                    value = Value(
+                        {**value.atoms, ("m", mark.key): Atom(("m", mark.key), mark=mark)}, value.shape, value.latent
+                    )
     frame.returned.append(value)
 
 
@@ -481,9 +569,21 @@ def _function(engine: Engine, frame: Frame, stmt: Any) -> None:
     for decorator in stmt.decorator_list:
         if isinstance(decorator, ast.Call):
             evaluate(engine, frame, decorator)
-    if frame.function is None and frame.env.get(stmt.name) is not None and frame is not None and frame.parent is None and _is_hoisted(frame, stmt):
+    if (
+        frame.function is None
+        and frame.env.get(stmt.name) is not None
+        and frame is not None
+        and frame.parent is None
+        and _is_hoisted(frame, stmt)
+    ):
         return
-    info = FunctionInfo(stmt, frame.module, f"{frame.qualname}.{stmt.name}" if frame.qualname else stmt.name, None, frame if frame.function is not None else None)
+    info = FunctionInfo(
+        stmt,
+        frame.module,
+        f"{frame.qualname}.{stmt.name}" if frame.qualname else stmt.name,
+        None,
+        frame if frame.function is not None else None,
+    )
     info.is_tool = engine.tables.is_tool_function(info.decorators)
     if frame.function is not None:
         frame.nested.append(info)
@@ -526,8 +626,7 @@ def _import_from(engine: Engine, frame: Frame, stmt: ast.ImportFrom) -> None:
 
 
 def _global(engine: Engine, frame: Frame, stmt: Any) -> None:
-    if isinstance(stmt, ast.Global):
-        frame.globals.update(stmt.names)
+    (frame.globals if isinstance(stmt, ast.Global) else frame.outer).update(stmt.names)
 
 
 def _delete(engine: Engine, frame: Frame, stmt: ast.Delete) -> None:

@@ -9,7 +9,6 @@ from pytest_cachesafe.lint.flow.values import NOTHING, Mark, Value
 
 if TYPE_CHECKING:
     from cachesafe_rules.model import Step
-
     from pytest_cachesafe.lint.flow.module import ClassInfo, FunctionInfo, Module
 
 __all__ = ["Frame", "ParamSink", "Summary"]
@@ -41,7 +40,25 @@ class Frame:
     """`env` maps names, and dotted names such as `self.parts`, to values. `frozen`: runs while a module is imported.
     `quiet`: a round that only collects attributes, whose arrivals do not count."""
 
-    __slots__ = ("cls", "dotted", "env", "frozen", "function", "globals", "module", "nested", "owner", "parent", "qualname", "quiet", "returned", "stmt", "summary", "writes")
+    __slots__ = (
+        "cls",
+        "dotted",
+        "env",
+        "frozen",
+        "function",
+        "globals",
+        "module",
+        "nested",
+        "outer",
+        "owner",
+        "parent",
+        "qualname",
+        "quiet",
+        "returned",
+        "stmt",
+        "summary",
+        "writes",
+    )
 
     def __init__(
         self,
@@ -71,6 +88,8 @@ class Frame:
         # The file whose analysis this belongs to.
         self.owner = cls.module.name if cls is not None else module.name
         self.globals: set[str] = set()
+        # Names declared nonlocal.
+        self.outer: set[str] = set()
         # Dotted names in `env` by their first part.
         self.dotted: dict[str, list[str]] = {}
 
@@ -87,4 +106,3 @@ class Frame:
     def fork(self) -> dict[str, Value]:
         """A copy of the environment, to be merged after a branch."""
         return dict(self.env)
-

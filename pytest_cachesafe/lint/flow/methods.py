@@ -9,7 +9,19 @@ from cachesafe_rules.model import Step
 from pytest_cachesafe.lint.flow import clock
 from pytest_cachesafe.lint.flow.arrive import arrive, list_positions
 from pytest_cachesafe.lint.flow.module import dotted_name
-from pytest_cachesafe.lint.flow.values import EMPTY, NOTHING, Const, DictShape, ListShape, ParamShape, TemplateShape, Value, join, join_all, merge
+from pytest_cachesafe.lint.flow.values import (
+    EMPTY,
+    NOTHING,
+    Const,
+    DictShape,
+    ListShape,
+    ParamShape,
+    TemplateShape,
+    Value,
+    join,
+    join_all,
+    merge,
+)
 from pytest_cachesafe.lint.tables import sources, transfers
 
 if TYPE_CHECKING:
@@ -20,7 +32,22 @@ if TYPE_CHECKING:
 __all__ = ["method"]
 
 _READERS = frozenset(("read_text", "read", "readlines", "read_bytes", "aread_text"))
-_RUNS = frozenset(("invoke", "ainvoke", "stream", "astream", "batch", "abatch", "format_messages", "format_prompt", "format", "partial", "aformat_messages", "bind"))
+_RUNS = frozenset(
+    (
+        "invoke",
+        "ainvoke",
+        "stream",
+        "astream",
+        "batch",
+        "abatch",
+        "format_messages",
+        "format_prompt",
+        "format",
+        "partial",
+        "aformat_messages",
+        "bind",
+    )
+)
 
 
 def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: str, arguments: Arguments) -> Value:
@@ -60,14 +87,20 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
             if name == "keys":
                 return Value(receiver.atoms)
             item = join_all(list(shape.fields.values()))
-            return Value(receiver.atoms, ListShape((item if name == "values" else Value(EMPTY, ListShape((NOTHING, item))),), False))
+            return Value(
+                receiver.atoms,
+                ListShape((item if name == "values" else Value(EMPTY, ListShape((NOTHING, item))),), False),
+            )
         if name in ("copy", "model_copy"):
             return receiver
     if name == "copy":
         return receiver
     if name == "strftime" and receiver.atoms:
         spec = arguments.positional[0].shape if arguments.positional else None
-        return cut(Value(receiver.atoms), clock.of_format(spec.value) if isinstance(spec, Const) and isinstance(spec.value, str) else None)
+        return cut(
+            Value(receiver.atoms),
+            clock.of_format(spec.value) if isinstance(spec, Const) and isinstance(spec.value, str) else None,
+        )
     if name in ("date", "to_date_string") and not arguments.positional:
         return cut(Value(receiver.atoms), "day")
     if name in ("weekday", "isoweekday", "isocalendar", "toordinal"):
@@ -82,7 +115,12 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     if name == "replace" and arguments.keywords and not arguments.positional:
         zeroed = {k for k, (v, _) in arguments.keywords.items() if isinstance(v.shape, Const)}
         return cut(Value(receiver.atoms), clock.of_replace(zeroed) if zeroed & set(clock.GRANULARITIES) else None)
-    if name == "format" and receiver.atoms and arguments.positional and any(a.source is not None and a.source.kind == "clock" for a in receiver.atoms.values()):
+    if (
+        name == "format"
+        and receiver.atoms
+        and arguments.positional
+        and any(a.source is not None and a.source.kind == "clock" for a in receiver.atoms.values())
+    ):
         spec = arguments.positional[0].shape
         if isinstance(spec, Const) and isinstance(spec.value, str) and len(receiver.atoms) == 1:
             return cut(Value(receiver.atoms), clock.of_spec(spec.value))
@@ -90,11 +128,34 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
         parts = arguments.positional[0]
         atoms = merge(receiver.text().atoms, parts.all_atoms())
         return _texted(frame, node, atoms, "joined into a string")
-    if name in ("format", "format_map", "replace", "substitute", "safe_substitute", "render", "arender", "render_async", "safe_format"):
+    if name in (
+        "format",
+        "format_map",
+        "replace",
+        "substitute",
+        "safe_substitute",
+        "render",
+        "arender",
+        "render_async",
+        "safe_format",
+    ):
         return _filled(engine, frame, node, receiver, name, arguments)
     if name in transfers.STRING_METHODS:
         atoms = receiver.all_atoms() if shape is not None else merge(receiver.atoms, receiver.latent)
-        if name not in ("get", "pop", "strip", "split", "encode", "decode", "astimezone", "items", "values", "keys", "result", "to_string"):
+        if name not in (
+            "get",
+            "pop",
+            "strip",
+            "split",
+            "encode",
+            "decode",
+            "astimezone",
+            "items",
+            "values",
+            "keys",
+            "result",
+            "to_string",
+        ):
             for value in arguments.every():
                 atoms = merge(atoms, value.all_atoms())
         if name in ("items", "values", "keys"):
@@ -105,7 +166,15 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     if name in transfers.STABLE:
         return NOTHING
     # A project's own helper on an object of unknown class, known by its name only.
-    return external(engine, frame, node, "", dotted_name(node.func), name, arguments) if name in sources.HELPERS or sources.MEMORY_CALLS.match(name) or sources.MEMORY_OWNERS.search(dotted_name(node.func)) or dotted_name(node.func) in engine.tables.calls or ".".join(dotted_name(node.func).split(".")[-2:]) in engine.tables.tails else NOTHING
+    return (
+        external(engine, frame, node, "", dotted_name(node.func), name, arguments)
+        if name in sources.HELPERS
+        or sources.MEMORY_CALLS.match(name)
+        or sources.MEMORY_OWNERS.search(dotted_name(node.func))
+        or dotted_name(node.func) in engine.tables.calls
+        or ".".join(dotted_name(node.func).split(".")[-2:]) in engine.tables.tails
+        else NOTHING
+    )
 
 
 def _texted(frame: Frame, node: ast.AST, atoms: Any, words: str) -> Value:
@@ -122,8 +191,10 @@ def _filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name:
     placeholders = None
     if isinstance(receiver.shape, Const) and isinstance(receiver.shape.value, str) and name in ("format", "format_map"):
         placeholders = receiver.shape.value
-    for value in arguments.positional:
-        atoms = merge(atoms, shown(engine, frame, value, node).atoms)
+    printed = _positions(placeholders) if placeholders is not None else None
+    for i, value in enumerate(arguments.positional):
+        if printed is None or i in printed or name != "format":
+            atoms = merge(atoms, shown(engine, frame, value, node).atoms)
     for key, (value, where) in arguments.keywords.items():
         if placeholders is not None and "{" + key not in placeholders:
             # Given, but not printed.
@@ -136,13 +207,29 @@ def _filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name:
     return _texted(frame, node, atoms, f"put into text by .{name}()")
 
 
+def _positions(text: str) -> set[int] | None:
+    """Which positional arguments a format string prints; None where it cannot be read."""
+    from string import Formatter
+
+    out: set[int] = set()
+    try:
+        for i, name in enumerate(n for _, n, _, _ in Formatter().parse(text) if n is not None):
+            first = name.split(".")[0].split("[")[0]
+            out.add(i if not first else int(first) if first.isdigit() else -1)
+    except ValueError:
+        return None
+    return out
+
+
 def _fill(engine: Engine, frame: Frame, shape: TemplateShape, name: str, arguments: Arguments) -> Value:
     given = dict(arguments.keywords)
     if arguments.positional and isinstance(arguments.positional[0].shape, DictShape):
         for key, value in arguments.positional[0].shape.fields.items():
             node = arguments.nodes[0]
             if isinstance(node, ast.Dict):
-                node = next((v for k, v in zip(node.keys, node.values) if isinstance(k, ast.Constant) and k.value == key), node)
+                node = next(
+                    (v for k, v in zip(node.keys, node.values) if isinstance(k, ast.Constant) and k.value == key), node
+                )
             given.setdefault(key, (value, node))
     for key, (value, node) in given.items():
         if key in shape.system:
@@ -151,8 +238,8 @@ def _fill(engine: Engine, frame: Frame, shape: TemplateShape, name: str, argumen
 
 
 def _mutate(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: str, arguments: Arguments) -> Value:
-    from pytest_cachesafe.lint.flow.execute import bind
     from pytest_cachesafe.lint.flow.evaluate import iterated
+    from pytest_cachesafe.lint.flow.execute import bind
 
     assert isinstance(node.func, ast.Attribute)
     shape = receiver.shape
@@ -183,13 +270,44 @@ def _mutate(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name:
             else:
                 atoms = merge(atoms, value.atoms)
         fields.update({k: v for k, (v, _) in arguments.keywords.items()})
-        new = Value(atoms, DictShape(fields, shape.mark if isinstance(shape, DictShape) else None) if shape is None or isinstance(shape, (DictShape, ParamShape)) else shape, receiver.latent)
+        new = Value(
+            atoms,
+            DictShape(fields, shape.mark if isinstance(shape, DictShape) else None)
+            if shape is None or isinstance(shape, (DictShape, ParamShape))
+            else shape,
+            receiver.latent,
+        )
         for key, (value, where) in arguments.keywords.items():
             if key in ("content", "system_prompt") and "system" in dotted_name(node.func.value).lower():
                 arrive(engine, frame, where, value, f"{dotted_name(node.func.value)}")
         for value, where in zip(items, arguments.nodes):
-            if isinstance(value.shape, DictShape) and "content" in value.shape.fields and "system" in dotted_name(node.func.value).lower():
+            if (
+                isinstance(value.shape, DictShape)
+                and "content" in value.shape.fields
+                and "system" in dotted_name(node.func.value).lower()
+            ):
                 arrive(engine, frame, where, value.shape.fields["content"], f"{dotted_name(node.func.value)}")
+    elif name == "setdefault" and len(items) > 1:
+        key = items[0].shape
+        if (
+            isinstance(key, Const)
+            and isinstance(key.value, str)
+            and (shape is None or isinstance(shape, (DictShape, ParamShape)))
+        ):
+            known = dict(shape.fields) if isinstance(shape, DictShape) else {}
+            known[key.value] = join(known[key.value], items[1]) if key.value in known else items[1]
+            bind(
+                engine,
+                frame,
+                node.func.value,
+                Value(
+                    receiver.atoms,
+                    DictShape(known, shape.mark if isinstance(shape, DictShape) else None),
+                    receiver.latent,
+                ),
+                mutated=True,
+            )
+            return known[key.value]
     elif name in ("add", "write", "writelines") and items:
         new = Value(merge(receiver.atoms, items[0].all_atoms()), shape, receiver.latent)
     if new is not receiver:
@@ -235,5 +353,3 @@ def _read(engine: Engine, frame: Frame, node: ast.Call, receiver: Value) -> Valu
     if "memory" in spelt or "soul" in spelt:
         return engine.source(frame, node, "memory", "call", f"{dotted_name(node.func)}()")
     return NOTHING
-
-

@@ -33,7 +33,6 @@ class Module:
         self.functions: list[FunctionInfo] = []
         self.classes: list[ClassInfo] = []
 
-
     def taints(self, node: ast.AST) -> tuple[Taint, ...]:
         """What the analysis knows of an expression of this file."""
         value = self.tainted.get(place(node))
@@ -51,10 +50,29 @@ def place(node: ast.AST) -> tuple[int, int, int, int]:
 class FunctionInfo:
     """A function, method or nested function."""
 
-    __slots__ = ("cls", "decorators", "env", "is_tool", "kind", "module", "name", "node", "params", "plain", "qualname", "vararg", "written")
+    __slots__ = (
+        "cls",
+        "decorators",
+        "env",
+        "is_tool",
+        "kind",
+        "module",
+        "name",
+        "node",
+        "params",
+        "plain",
+        "qualname",
+        "vararg",
+        "written",
+    )
 
     def __init__(
-        self, node: ast.FunctionDef | ast.AsyncFunctionDef, module: Module, qualname: str, cls: ClassInfo | None, env: Any
+        self,
+        node: ast.FunctionDef | ast.AsyncFunctionDef,
+        module: Module,
+        qualname: str,
+        cls: ClassInfo | None,
+        env: Any,
     ) -> None:
         self.node = node
         self.module = module
@@ -95,7 +113,23 @@ class FunctionInfo:
 class ClassInfo:
     """A class of the project. `attributes` joins what all of its methods write to `self`; see `classes`."""
 
-    __slots__ = ("attributes", "base_names", "bases", "chain", "constructed", "env", "methods", "module", "name", "node", "qualname", "state", "volatile", "writers", "written")
+    __slots__ = (
+        "attributes",
+        "base_names",
+        "bases",
+        "chain",
+        "constructed",
+        "env",
+        "methods",
+        "module",
+        "name",
+        "node",
+        "qualname",
+        "state",
+        "volatile",
+        "writers",
+        "written",
+    )
 
     def __init__(self, node: ast.ClassDef, module: Module, qualname: str) -> None:
         self.node = node

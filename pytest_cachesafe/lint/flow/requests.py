@@ -10,7 +10,18 @@ from cachesafe_rules.model import Source, Step
 from pytest_cachesafe.lint.flow.arrive import arrive, hit, message, role_of, role_word, tools, user_text
 from pytest_cachesafe.lint.flow.construct import annotated
 from pytest_cachesafe.lint.flow.module import dotted_name
-from pytest_cachesafe.lint.flow.values import EMPTY, NOTHING, Atom, Cls, Const, DictShape, Func, ListShape, TemplateShape, Value
+from pytest_cachesafe.lint.flow.values import (
+    EMPTY,
+    NOTHING,
+    Atom,
+    Cls,
+    Const,
+    DictShape,
+    Func,
+    ListShape,
+    TemplateShape,
+    Value,
+)
 from pytest_cachesafe.lint.tables import sinks
 
 if TYPE_CHECKING:
@@ -83,13 +94,26 @@ def _keywords(engine: Engine, frame: Frame, node: ast.Call, function: Value, las
     if sinks.PROMPT_ARGUMENTS.search(last):
         for name, (value, where) in arguments.keywords.items():
             arrive(engine, frame, where, value, f"{name} of {last}")
+    if last == "add_argument" and "default" in arguments.keywords:
+        _option(engine, frame, arguments)
     place = tables.sink_calls.get(last, tables.sink_calls.get(dotted_name(node.func)))
     if isinstance(place, int) and place < len(arguments.positional):
-        arrive(engine, frame, arguments.nodes[place], arguments.positional[place], sinks.DATED_METHODS.get(last, f"argument {place + 1} of {last}"))
+        arrive(
+            engine,
+            frame,
+            arguments.nodes[place],
+            arguments.positional[place],
+            sinks.DATED_METHODS.get(last, f"argument {place + 1} of {last}"),
+        )
     elif isinstance(place, str) and place in arguments.keywords:
         value, where = arguments.keywords[place]
         arrive(engine, frame, where, value, f"argument {place} of {last}")
-    if len(arguments.positional) > 1 and sinks.CHAT_METHODS.search(last) and not isinstance(arguments.positional[0].shape, ListShape) and _is_chat(arguments.positional[1]):
+    if (
+        len(arguments.positional) > 1
+        and sinks.CHAT_METHODS.search(last)
+        and not isinstance(arguments.positional[0].shape, ListShape)
+        and _is_chat(arguments.positional[1])
+    ):
         # chat(system, messages)
         arrive(engine, frame, arguments.nodes[0], arguments.positional[0], f"system text of {last}()")
     if last in sinks.SYSTEM_METHODS and arguments.positional:
@@ -99,14 +123,34 @@ def _keywords(engine: Engine, frame: Frame, node: ast.Call, function: Value, las
             user_text(engine, frame, value)
 
 
+def _option(engine: Engine, frame: Frame, arguments: Arguments) -> None:
+    """`add_argument("--system-prompt", default=…)`."""
+    for value in arguments.positional:
+        if isinstance(value.shape, Const) and isinstance(value.shape.value, str):
+            name = value.shape.value.lstrip("-").replace("-", "_")
+            if engine.tables.is_system_name(name):
+                default, where = arguments.keywords["default"]
+                arrive(engine, frame, where, default, f"default of option {value.shape.value}")
+                return
+
+
 def _is_chat(value: Value) -> bool:
     shape = value.shape
-    return isinstance(shape, ListShape) and any(isinstance(i.shape, DictShape) and "role" in i.shape.fields for i in shape.items)
+    return isinstance(shape, ListShape) and any(
+        isinstance(i.shape, DictShape) and "role" in i.shape.fields for i in shape.items
+    )
 
 
-def _state_placeholder(engine: Engine, frame: Frame, where: ast.AST, value: Value, name: str, last: str, agent: bool) -> None:
+def _state_placeholder(
+    engine: Engine, frame: Frame, where: ast.AST, value: Value, name: str, last: str, agent: bool
+) -> None:
     """`instruction="It is {_time}"`: an agent framework fills it from the state for every request."""
-    if not agent or name not in ("instruction", "global_instruction") or not isinstance(value.shape, Const) or not isinstance(value.shape.value, str):
+    if (
+        not agent
+        or name not in ("instruction", "global_instruction")
+        or not isinstance(value.shape, Const)
+        or not isinstance(value.shape.value, str)
+    ):
         return
     for placeholder in _PLACEHOLDER.findall(value.shape.value):
         if _CLOCK_WORD.search(placeholder.lower()):
@@ -120,7 +164,9 @@ def _state_placeholder(engine: Engine, frame: Frame, where: ast.AST, value: Valu
             return
 
 
-def _message(engine: Engine, frame: Frame, node: ast.Call, function: Value, spelt: str, last: str, arguments: Arguments) -> Value | None:
+def _message(
+    engine: Engine, frame: Frame, node: ast.Call, function: Value, spelt: str, last: str, arguments: Arguments
+) -> Value | None:
     uncached = arguments.keywords.get("cache")
     if uncached is not None and isinstance(uncached[0].shape, Const) and uncached[0].shape.value is False:
         # A block that asks not to be cached stands behind those that are.
@@ -128,7 +174,11 @@ def _message(engine: Engine, frame: Frame, node: ast.Call, function: Value, spel
     if isinstance(function.shape, Cls):
         cls = function.shape.cls
         words = engine.base_words(cls) - {cls.name}
-        if last in sinks.SYSTEM_MAKERS and not any(_MESSAGE_BASES.search(w) for w in words) and not _holds_content(engine, cls):
+        if (
+            last in sinks.SYSTEM_MAKERS
+            and not any(_MESSAGE_BASES.search(w) for w in words)
+            and not _holds_content(engine, cls)
+        ):
             # A class of the project that only shares the name, such as a widget.
             return None
     names = sinks.SYSTEM_MAKERS.get(last)
@@ -136,7 +186,10 @@ def _message(engine: Engine, frame: Frame, node: ast.Call, function: Value, spel
         given = arguments.first(*names)
         content, where = given if given is not None else (NOTHING, node)
         mark = message(engine, frame, node, "system", content, where, last)
-        fields = {k: v for k, (v, _) in arguments.keywords.items()} | {"role": Value(shape=Const("system")), "content": content}
+        fields = {k: v for k, (v, _) in arguments.keywords.items()} | {
+            "role": Value(shape=Const("system")),
+            "content": content,
+        }
         return Value(EMPTY, DictShape(fields, mark))
     if last in sinks.USER_MAKERS:
         for value in arguments.every():
@@ -164,7 +217,10 @@ def _message(engine: Engine, frame: Frame, node: ast.Call, function: Value, spel
     mark = message(engine, frame, node, kind, content, where, f"system message ({last})" if kind == "system" else "")
     if mark is None:
         return None
-    fields = {k: v for k, (v, _) in arguments.keywords.items()} | {"role": Value(shape=Const("system")), "content": content}
+    fields = {k: v for k, (v, _) in arguments.keywords.items()} | {
+        "role": Value(shape=Const("system")),
+        "content": content,
+    }
     return Value(EMPTY, DictShape(fields, mark))
 
 
@@ -174,8 +230,12 @@ def _holds_content(engine: Engine, cls: ClassInfo) -> bool:
     return bool(names & {"content", "role"})
 
 
-def _template(engine: Engine, frame: Frame, node: ast.Call, spelt: str, last: str, arguments: Arguments) -> Value | None:
-    if last in ("from_messages", "ChatPromptTemplate") and ("ChatPromptTemplate" in spelt or last == "ChatPromptTemplate"):
+def _template(
+    engine: Engine, frame: Frame, node: ast.Call, spelt: str, last: str, arguments: Arguments
+) -> Value | None:
+    if last in ("from_messages", "ChatPromptTemplate") and (
+        "ChatPromptTemplate" in spelt or last == "ChatPromptTemplate"
+    ):
         given = arguments.first("messages")
         if given is None or not isinstance(given[0].shape, ListShape):
             return None

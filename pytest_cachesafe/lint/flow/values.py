@@ -12,11 +12,26 @@ from cachesafe_rules.model import Source, Step
 from pytest_cachesafe.lint.flow.clock import rank
 
 if TYPE_CHECKING:
-    import ast
 
     from pytest_cachesafe.lint.flow.module import ClassInfo, FunctionInfo, Module
 
-__all__ = ["EMPTY", "NOTHING", "Atom", "Bound", "Cls", "Const", "DictShape", "Ext", "Func", "ListShape", "Mark", "Obj", "Value", "join", "join_all"]
+__all__ = [
+    "EMPTY",
+    "NOTHING",
+    "Atom",
+    "Bound",
+    "Cls",
+    "Const",
+    "DictShape",
+    "Ext",
+    "Func",
+    "ListShape",
+    "Mark",
+    "Obj",
+    "Value",
+    "join",
+    "join_all",
+]
 
 _LONGEST_WAY = 12
 # Loops and recursion make lists that no program has.
@@ -301,5 +316,3 @@ def _join_shapes(a: Shape | None, b: Shape | None) -> Shape | None:
     if isinstance(a, Const) and isinstance(b, Const):
         return a if a.value == b.value else None
     return a if isinstance(b, Const) else b if isinstance(a, Const) else a
-
-

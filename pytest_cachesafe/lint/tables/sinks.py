@@ -13,13 +13,17 @@ _SYSTEM = re.compile(
     r"tokens?_\w+|exists|changed|updated_at|created_at|added|sent|var|vars|variables|param|params|field|option|flag|mode|label|schema|"
     r"format|source|diff|stats|limit|max|budget|chars|error|errors|warning|log|usage|cost)(?:$|\w))"
 )
-_INSTRUCTIONS = re.compile(r"^_?(?:custom|agent|base|developer|system|assistant|global|full|final|default|supervisor|dynamic|my|static|base_agent|bot)?_?instructions$")
+_INSTRUCTIONS = re.compile(
+    r"^_?(?:custom|agent|base|developer|system|assistant|global|full|final|default|supervisor|dynamic|my|static|base_agent|bot)?_?instructions$"
+)
 _UPPER = re.compile(r"^_?(?:[A-Z0-9]+_)*(?:PROMPT|INSTRUCTIONS?|PREAMBLE|PERSONA|SYSTEM)(?:_[A-Z0-9]+)*$")
 _UPPER_STOP = re.compile(
     r"(?:^|_)(?:ID|PATH|FILE|DIR|TOKENS?|COUNT|LEN|NAME|TYPE|ROLE|HASH|KEY|URL|VERSION|CACHE|LIMIT|MAX|MIN|SIZE|REGEX|PATTERN|RE|ENV|"
     r"OPERATING|FILESYSTEM|OS|INFO|PLATFORM|TIMEOUT|HUMAN|QUERY|QUESTION)(?:_|$)|^_?USER_(?:PROMPT|MESSAGE|INSTRUCTION)|^_?(?:PROMPT|SYSTEM)$|_USER_PROMPT|USER_MSG"
 )
-_STOP = re.compile(r"reminder|heartbeat|event|non_system|no_system|without_system|filesystem|file_system|is_|has_|use_|strip_|count|token|_hash|parse|extract|validate|test_|log_|print_|save_|set_|update_|remove_|delete_|on_|send_|show_|display_")
+_STOP = re.compile(
+    r"reminder|heartbeat|event|non_system|no_system|without_system|filesystem|file_system|is_|has_|use_|strip_|count|token|_hash|parse|extract|validate|test_|log_|print_|save_|set_|update_|remove_|delete_|on_|send_|show_|display_"
+)
 
 
 def is_system_name(name: str) -> bool:
@@ -65,10 +69,39 @@ SYSTEM_MAKERS: dict[str, tuple[str, ...]] = {
     "SystemContentBlock": ("text",),
     "TextSystemMessage": ("content",),
 }
-SYSTEM_METHODS = frozenset(("from_system", "make_system_message", "system_message", "add_system_message", "create_system_message", "set_system_prompt", "set_system_message", "update_system_message", "with_system_prompt", "with_instructions", "with_system_message", "append_system_message"))
-USER_MAKERS = frozenset(("HumanMessage", "UserMessage", "HumanMessagePromptTemplate", "AIMessage", "AssistantMessage", "UserPromptPart", "ToolMessage", "UserTextMessage", "ChatCompletionUserMessageParam"))
+SYSTEM_METHODS = frozenset(
+    (
+        "from_system",
+        "make_system_message",
+        "system_message",
+        "add_system_message",
+        "create_system_message",
+        "set_system_prompt",
+        "set_system_message",
+        "update_system_message",
+        "with_system_prompt",
+        "with_instructions",
+        "with_system_message",
+        "append_system_message",
+    )
+)
+USER_MAKERS = frozenset(
+    (
+        "HumanMessage",
+        "UserMessage",
+        "HumanMessagePromptTemplate",
+        "AIMessage",
+        "AssistantMessage",
+        "UserPromptPart",
+        "ToolMessage",
+        "UserTextMessage",
+        "ChatCompletionUserMessageParam",
+    )
+)
 USER_METHODS = frozenset(("from_user", "make_user_message", "user_message", "add_user_message", "from_assistant"))
-MESSAGE_MAKERS = re.compile(r"(?:Message|ChatMessage|LLMMessage|Msg|Content|MessageParam|Turn|MessageCreate|PromptMessage|InputMessage|Message_)$|^dict$|^Message|^make_message$|^TypedDict$")
+MESSAGE_MAKERS = re.compile(
+    r"(?:Message|ChatMessage|LLMMessage|Msg|Content|MessageParam|Turn|MessageCreate|PromptMessage|InputMessage|Message_)$|^dict$|^Message|^make_message$|^TypedDict$"
+)
 
 # Keywords that carry system text on any call.
 SYSTEM_KEYWORDS = frozenset((
@@ -78,34 +111,51 @@ SYSTEM_KEYWORDS = frozenset((
     "system_content", "system_text", "prefix_messages", "state_modifier", "system_template", "systemPrompt", "expected_output_instructions",
 ))  # fmt: skip
 # Keywords that do so only beside others, or on some callees.
-AGENT_KEYWORDS = frozenset(("instruction", "backstory", "goal", "persona", "prompt", "introduction", "guidelines", "introduction"))
-AGENT_CALLEES = re.compile(r"(?:Agent|Assistant|Crew|Swarm|Team|create_react_agent|create_agent|create_deep_agent|create_supervisor|ReActAgent|AgentConfig|AgentSpec|GPTAssistant)\w*$")
+AGENT_KEYWORDS = frozenset(
+    ("instruction", "backstory", "goal", "persona", "prompt", "introduction", "guidelines", "introduction")
+)
+AGENT_CALLEES = re.compile(
+    r"(?:Agent|Assistant|Crew|Swarm|Team|create_react_agent|create_agent|create_deep_agent|create_supervisor|ReActAgent|AgentConfig|AgentSpec|GPTAssistant)\w*$"
+)
 BESIDE_SYSTEM = frozenset(("messages", "model", "max_tokens", "contents", "history", "prompt", "input", "tools"))
 
-BESIDE_TOOLS = frozenset(("messages", "model", "max_tokens", "contents", "input", "system", "instructions", "system_prompt", "llm", "name"))
+BESIDE_TOOLS = frozenset(
+    ("messages", "model", "max_tokens", "contents", "input", "system", "instructions", "system_prompt", "llm", "name")
+)
 # chat(system, messages): the second argument is a list of messages.
 CHAT_METHODS = re.compile(r"chat|complet|generat|invoke|call|ask|predict|respond")
 TOOL_SCHEMA_CALLEES = re.compile(r"Tool|Function(?:Declaration|Chunk|Definition|Spec|Schema|Param)?$|FunctionChunk")
 # Objects that carry what a system prompt is filled with.
-PROMPT_ARGUMENTS = re.compile(r"(?:System|Sys)Prompt(?:Args|Arguments|Vars|Variables|Context|Params|Data|Inputs?|Values|Fields)$")
+PROMPT_ARGUMENTS = re.compile(
+    r"(?:System|Sys)Prompt(?:Args|Arguments|Vars|Variables|Context|Params|Data|Inputs?|Values|Fields)$"
+)
 
 # First positional argument is system text.
 POSITIONAL_SYSTEM: dict[str, int] = {"ChatAgent": 0, "with_conversation_start_date": 0, "with_instructions": 0}
 # Method -> words for what it sets.
-DATED_METHODS = {"with_conversation_start_date": "conversation start date of the Harmony system message", "with_knowledge_cutoff": "system message"}
+DATED_METHODS = {
+    "with_conversation_start_date": "conversation start date of the Harmony system message",
+    "with_knowledge_cutoff": "system message",
+}
 
 # Dict keys that hold system text, and what must stand beside them.
-SYSTEM_KEYS = frozenset(("system_prompt", "system_message", "system_instruction", "systemInstruction", "sys_prompt", "developer_prompt"))
+SYSTEM_KEYS = frozenset(
+    ("system_prompt", "system_message", "system_instruction", "systemInstruction", "sys_prompt", "developer_prompt")
+)
 KEYS_BESIDE: dict[str, frozenset[str]] = {
     "system": frozenset(("messages", "model", "max_tokens", "tools")),
     "instructions": frozenset(("input", "model", "tools", "name", "messages", "assistant_id")),
 }
 TOOL_KEYS = frozenset(("input_schema", "parameters", "inputSchema", "function", "args_schema", "schema"))
 
-TOOL_CALLEES = re.compile(r"^(?:Tool|FunctionTool|StructuredTool|BaseTool|FunctionDeclaration|ToolDefinition|ToolSpec|ToolParam|QueryEngineTool|ToolMetadata|ToolSchema|ChatCompletionToolParam|tool|function_tool|FunctionToolParam)$|^from_function$|^from_defaults$")
+TOOL_CALLEES = re.compile(
+    r"^(?:Tool|FunctionTool|StructuredTool|BaseTool|FunctionDeclaration|ToolDefinition|ToolSpec|ToolParam|QueryEngineTool|ToolMetadata|ToolSchema|ChatCompletionToolParam|tool|function_tool|FunctionToolParam)$|^from_function$|^from_defaults$"
+)
 TOOL_CLASSES = re.compile(r"Tool(?:kit)?s?$|^Tool")
 TOOL_ATTRIBUTES = frozenset(("description", "inputs", "__doc__", "input_schema", "parameters", "args_schema"))
-TOOL_DECORATORS = re.compile(r"(?:^|\.)(?:tool|function_tool|tool_plain|kernel_function|ai_tool|agent_tool|mcp_tool|beta_tool|beta_async_tool|register_tool|as_tool|action|registry\.action|langchain_tool)$")
+TOOL_DECORATORS = re.compile(
+    r"(?:^|\.)(?:tool|function_tool|tool_plain|kernel_function|ai_tool|agent_tool|mcp_tool|beta_tool|beta_async_tool|register_tool|as_tool|action|registry\.action|langchain_tool)$"
+)
 
 # Decorators that register a function whose result is system text -> words.
 PROMPT_DECORATORS: dict[str, str] = {
@@ -116,7 +166,9 @@ PROMPT_DECORATORS: dict[str, str] = {
     "system_message": "system message",
 }
 
-FEW_SHOT = re.compile(r"few_?shots?|^example_messages$|^fewshot|^icl_examples$|^(?:prompt_)?examples_messages$", re.IGNORECASE)
+FEW_SHOT = re.compile(
+    r"few_?shots?|^example_messages$|^fewshot|^icl_examples$|^(?:prompt_)?examples_messages$", re.IGNORECASE
+)
 
 # Switches of frameworks that put something volatile into the system prompt -> (kind, granularity, what it adds).
 FLAGS: dict[str, tuple[str, str, str]] = {

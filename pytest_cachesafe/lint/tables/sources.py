@@ -4,7 +4,19 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["ATTRIBUTES", "CALLS", "HELPERS", "MEMORY_CALLS", "MEMORY_OWNERS", "METHODS", "PERSONAL_NAMES", "REWRITTEN_FILES", "RULE_READERS", "SOURCE_WORDS", "STATE_NAMES"]
+__all__ = [
+    "ATTRIBUTES",
+    "CALLS",
+    "HELPERS",
+    "MEMORY_CALLS",
+    "MEMORY_OWNERS",
+    "METHODS",
+    "PERSONAL_NAMES",
+    "REWRITTEN_FILES",
+    "RULE_READERS",
+    "SOURCE_WORDS",
+    "STATE_NAMES",
+]
 
 # Every source of the tables needs one of these in its file.
 SOURCE_WORDS: tuple[bytes, ...] = (
@@ -167,24 +179,74 @@ MEMORY_CALLS = re.compile(
     r"(?:memory|memories|recent_history\w*|soul|recollections?|session_summary)(?:_(?:context|text|block|section|prompt|content|string|str|text))?$"
     r"|^get_agent_soul$"
 )
-MEMORY_NAMES = re.compile(r"^(?:user_|existing_|agent_|recalled_|relevant_|retrieved_|long_term_|session_)?memor(?:y|ies)(?:_(?:context|text|block|content|str|string|section))?$")
+MEMORY_NAMES = re.compile(
+    r"^(?:user_|existing_|agent_|recalled_|relevant_|retrieved_|long_term_|session_)?memor(?:y|ies)(?:_(?:context|text|block|content|str|string|section))?$"
+)
 
 MEMORY_OWNERS = re.compile(
     r"(?:^|[._])(?:memory|memories|mem0|memory_(?:client|store|manager|service|bank))\.(?:a?search\w*|recall\w*|retrieve\w*|query|get_all|get_relevant\w*|"
     r"load_memory\w*|blocks|get_context\w*|get_memor\w+|render|format\w*|compile)$"
 )
 # Functions that read a file of rules which people edit.
-RULE_READERS = re.compile(r"^_?(?:a?read|load|get)_(?:project_|user_|agent_)?(?:rules|agents_md|notes|memory|soul|project_docs?|guidelines|todos?)(?:_file|_text)?$")
+RULE_READERS = re.compile(
+    r"^_?(?:a?read|load|get)_(?:project_|user_|agent_)?(?:rules|agents_md|notes|memory|soul|project_docs?|guidelines|todos?)(?:_file|_text)?$"
+)
 
 # Names of values that belong to one user, session or request.
 PERSONAL_NAMES: dict[str, tuple[str, str]] = {
-    **dict.fromkeys(("user_name", "username", "user_full_name", "user_email", "user_id", "userid", "customer_name",
-                     "customer_id", "user_location", "location_data", "tenant_id", "account_id", "user_profile"), ("user", "user")),
-    **dict.fromkeys(("session_id", "conversation_id", "chat_id", "thread_id", "request_id", "run_id", "trace_id",
-                     "correlation_id", "invocation_id", "conv_id", "task_id", "session_key", "sessionid"), ("session", "session")),
+    **dict.fromkeys(
+        (
+            "user_name",
+            "username",
+            "user_full_name",
+            "user_email",
+            "user_id",
+            "userid",
+            "customer_name",
+            "customer_id",
+            "user_location",
+            "location_data",
+            "tenant_id",
+            "account_id",
+            "user_profile",
+        ),
+        ("user", "user"),
+    ),
+    **dict.fromkeys(
+        (
+            "session_id",
+            "conversation_id",
+            "chat_id",
+            "thread_id",
+            "request_id",
+            "run_id",
+            "trace_id",
+            "correlation_id",
+            "invocation_id",
+            "conv_id",
+            "task_id",
+            "session_key",
+            "sessionid",
+        ),
+        ("session", "session"),
+    ),
 }
 PERSONAL_OWNERS = re.compile(r"^(?:user|current_user|customer|account|profile|user_info|user_data)$")
-PERSONAL_FIELDS = frozenset(("name", "email", "id", "first_name", "last_name", "full_name", "username", "location", "timezone", "locale", "display_name"))
+PERSONAL_FIELDS = frozenset(
+    (
+        "name",
+        "email",
+        "id",
+        "first_name",
+        "last_name",
+        "full_name",
+        "username",
+        "location",
+        "timezone",
+        "locale",
+        "display_name",
+    )
+)
 
 # Values of the moment: page, cursor, counters.
 STATE_NAMES: dict[str, tuple[str, str]] = dict.fromkeys(

@@ -4,7 +4,16 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["AWAITERS", "FUNCTIONS", "KEPT_ATTRIBUTES", "MUTATORS", "ORDERERS", "STABLE", "STRING_METHODS", "TEXT_CLASSES"]
+__all__ = [
+    "AWAITERS",
+    "FUNCTIONS",
+    "KEPT_ATTRIBUTES",
+    "MUTATORS",
+    "ORDERERS",
+    "STABLE",
+    "STRING_METHODS",
+    "TEXT_CLASSES",
+]
 
 # Methods whose result holds what the receiver and the arguments hold.
 STRING_METHODS = frozenset((
@@ -15,7 +24,7 @@ STRING_METHODS = frozenset((
     "isoformat", "strftime", "date", "time", "timestamp", "timetuple", "astimezone", "ctime", "total_seconds", "to_iso8601_string",
     "to_date_string", "to_datetime_string", "humanize", "hex", "as_posix", "resolve", "absolute", "joinpath", "with_suffix", "with_name", "relative_to", "expanduser", "keys", "values",
     "items", "copy", "get", "pop", "setdefault", "model_dump", "dict", "to_dict", "model_dump_json", "json", "as_dict", "_asdict", "to_markdown", "rstrip", "union",
-    "intersection", "difference", "symmetric_difference", "weekday", "isoweekday", "isocalendar", "toordinal", "result", "unwrap", "or_else", "model_copy", "with_content",
+    "intersection", "difference", "symmetric_difference", "weekday", "isoweekday", "isocalendar", "toordinal", "result", "unwrap", "or_else", "getvalue", "model_copy", "with_content",
 ))  # fmt: skip
 
 # Callables whose result holds what the arguments hold, by dotted name or by the last part of it.
@@ -40,16 +49,37 @@ STABLE = frozenset((
 ))  # fmt: skip
 
 # Methods that put their arguments into the receiver.
-MUTATORS = frozenset(("append", "extend", "insert", "add", "update", "setdefault", "appendleft", "extendleft", "write", "writelines", "push", "__setitem__"))
+MUTATORS = frozenset(
+    (
+        "append",
+        "extend",
+        "insert",
+        "add",
+        "update",
+        "setdefault",
+        "appendleft",
+        "extendleft",
+        "write",
+        "writelines",
+        "push",
+        "__setitem__",
+    )
+)
 
 # Run their first argument and give its result.
-AWAITERS = frozenset(("to_thread", "run_in_executor", "run_sync", "run_in_threadpool", "sync_to_async", "async_to_sync"))
+AWAITERS = frozenset(
+    ("to_thread", "run_in_executor", "run_sync", "run_in_threadpool", "sync_to_async", "async_to_sync")
+)
 
 # Classes whose objects are text: what goes in comes out.
-TEXT_CLASSES = re.compile(r"(?:Message|Prompt|Template|Path|Part|Content|Text|Block|Msg|Markdown|Param|Instructions?|Section|Str)s?$")
+TEXT_CLASSES = re.compile(
+    r"(?:Message|Prompt|Template|Path|Part|Content|Text|Block|Msg|Markdown|Param|Instructions?|Section|Str)s?$"
+)
 
 # Parameters that are lists of text: what is in them comes out item by item.
-TEXT_LISTS = re.compile(r"(?:information|instructions|lines|parts|sections|notes|guidelines|rules|texts|blocks|snippets|prompts|pieces|paragraphs|context)$")
+TEXT_LISTS = re.compile(
+    r"(?:information|instructions|lines|parts|sections|notes|guidelines|rules|texts|blocks|snippets|prompts|pieces|paragraphs|context)$"
+)
 
 # Attributes through which a value of unknown class stays itself.
 KEPT_ATTRIBUTES = frozenset((
