@@ -51,7 +51,6 @@ def _configured() -> list[Rule]:
     from pathlib import Path
 
     from cachesafe_rules.registry import third_party
-
     from pytest_cachesafe.lint.settings import load_settings
 
     try:

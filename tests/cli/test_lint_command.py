@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from cachesafe_rules.clock_in_prefix import ClockInPrefix
 from lint_project import CLEAN, CLOCK, HELPER, PROMPT, UNSORTED, write
 
+from cachesafe_rules.clock_in_prefix import ClockInPrefix
 from pytest_cachesafe.cli import main
 
 NOTE = CLOCK.replace("datetime.now()", "datetime.now():%Y-%m-%d")

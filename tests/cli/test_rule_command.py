@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from cachesafe_rules.pages import page
 from cachesafe_rules.registry import known_codes, load_rules
-
 from pytest_cachesafe.cli import main
 
 

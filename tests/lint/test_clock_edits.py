@@ -6,11 +6,11 @@ import json
 import re
 
 import pytest
-from cachesafe_rules.clock_edits import clock_fix, day_format, day_resolution
-from cachesafe_rules.message_edits import move_to_user
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cachesafe_rules.clock_edits import clock_fix, day_format, day_resolution
+from cachesafe_rules.message_edits import move_to_user
 from tests.support.edit_text import fixed, report
 
 

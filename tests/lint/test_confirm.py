@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from cachesafe_rules.model import Span
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cachesafe_rules.model import Span
 from pytest_cachesafe.lint.confirm import Located
 
 STDLIB = Path(sysconfig.get_paths()["stdlib"])

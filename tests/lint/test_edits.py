@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 
 import pytest
+
 from cachesafe_rules.api import Report
 from cachesafe_rules.edits import add_keyword, places, sort_call, sort_keys_fix, sorted_fix
 from cachesafe_rules.model import Span, Step
-
 from tests.support.edit_text import NAME, applied, fixed, report, span_of
 
 # Sorting

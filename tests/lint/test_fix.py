@@ -9,11 +9,11 @@ import tokenize
 from collections.abc import Callable
 
 import pytest
-from cachesafe_rules.api import Applicability, Edit, Fix
-from cachesafe_rules.model import Span
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cachesafe_rules.api import Applicability, Edit, Fix
+from cachesafe_rules.model import Span
 from pytest_cachesafe.lint.fix import Fixable, apply_fixes
 
 NAME = "a.py"

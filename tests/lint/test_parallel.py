@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cachesafe_rules.clock_in_prefix import ClockInPrefix
-from cachesafe_rules.too_many_markers import TooManyMarkers
 from lint_project import CLOCK, HELPER, PROMPT, write
 
+from cachesafe_rules.clock_in_prefix import ClockInPrefix
+from cachesafe_rules.too_many_markers import TooManyMarkers
 from pytest_cachesafe.lint.parallel import spread
 from pytest_cachesafe.lint.run import lint
 

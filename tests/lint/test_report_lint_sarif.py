@@ -15,11 +15,11 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 import pytest
-from cachesafe_rules.api import Rule
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lint_findings import any_finding, any_text, edit, finding
 
+from cachesafe_rules.api import Rule
 from pytest_cachesafe.findings import Finding
 from pytest_cachesafe.lint.result import LintResult
 from pytest_cachesafe.report.lint import render

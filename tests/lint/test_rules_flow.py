@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
 from cachesafe_rules.api import Example, Rule
 from cachesafe_rules.registry import known_codes, load_rules
-
 from pytest_cachesafe.lint.run import lint_text
 
 FLOW = [code for code in known_codes() if code.startswith("CSF1")] + ["CSF201", "CSF202"]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from cachesafe_rules.api import Context, Report, Rule
 from cachesafe_rules.folding import fold
 from cachesafe_rules.model import Span, Step
 from cachesafe_rules.policy import SEVERITIES
 from cachesafe_rules.registry import load_rules
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 
 class Structure(Rule):

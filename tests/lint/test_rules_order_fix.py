@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from cachesafe_rules.api import Context, Fix
 from cachesafe_rules.model import Arrival, ModuleView, Source, Span, Taint
 from cachesafe_rules.registry import load_rules

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+
 from cachesafe_rules.__main__ import documents, main
 from cachesafe_rules.api import Context, Example, Fix, Report, Rule
 from cachesafe_rules.example import bad, good

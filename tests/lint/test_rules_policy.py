@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from cachesafe_rules.api import Context, Report, Rule
 from cachesafe_rules.arrival_rule import ArrivalRule
 from cachesafe_rules.model import Arrival, ModuleView, Source, Span, Step, Taint
 from cachesafe_rules.policy import GRANULARITIES, KINDS, SEVERITIES, remedy, sentence, severity, spelling
 from cachesafe_rules.registry import known_codes, load_rules
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 FLOW = [code for code in known_codes() if code.startswith("CSF1")] + ["CSF201", "CSF202"]
 SINK = Span("app/prompts.py", 7, 5, 8, 20)

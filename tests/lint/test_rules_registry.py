@@ -9,10 +9,11 @@ from importlib import metadata
 from types import SimpleNamespace
 
 import pytest
-from cachesafe_rules.api import Rule
-from cachesafe_rules.registry import RULES, expand, known_codes, load_rules, third_party
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from cachesafe_rules.api import Rule
+from cachesafe_rules.registry import RULES, expand, known_codes, load_rules, third_party
 
 
 class Good(Rule):

@@ -6,6 +6,9 @@ import sysconfig
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from cachesafe_rules.api import Context, Rule
 from cachesafe_rules.cache_key_per_run import CacheKeyPerRun
 from cachesafe_rules.changing_before_stable import ChangingBeforeStable
@@ -20,9 +23,6 @@ from cachesafe_rules.tools_per_turn import ToolsPerTurn
 from cachesafe_rules.ttl_order import TtlOrder
 from cachesafe_rules.unsorted_json import UnsortedJson
 from cachesafe_rules.unstable_tool_order import UnstableToolOrder
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
 from tests.support.lint_examples import check_example, view_of
 
 RULES: list[Rule] = [

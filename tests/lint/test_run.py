@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from cachesafe_rules.api import Context, Report
-from cachesafe_rules.clock_in_prefix import ClockInPrefix
 from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from lint_project import CLEAN, CLOCK, HELPER, PROMPT, UNSORTED, places, write
 
+from cachesafe_rules.api import Context, Report
+from cachesafe_rules.clock_in_prefix import ClockInPrefix
 from pytest_cachesafe.lint.options import LintOptions
 from pytest_cachesafe.lint.run import lint, lint_text, run_lint
 from pytest_cachesafe.usage import UsageError

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+
 from cachesafe_rules.api import Rule
 from cachesafe_rules.registry import load_rules
-
 from tests.support.lint_examples import check_example
 
 CODES = ("CSF203", "CSF204", *(f"CSF30{n}" for n in range(1, 8)), *(f"CSF40{n}" for n in range(1, 5)))

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from cachesafe_rules.model import Span
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cachesafe_rules.model import Span
 from pytest_cachesafe.lint.confirm import Located
 from pytest_cachesafe.lint.directives import directives
 from pytest_cachesafe.lint.suppress import Problem, Suppressions

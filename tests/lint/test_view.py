@@ -8,11 +8,11 @@ import sysconfig
 from pathlib import Path
 
 import pytest
-from cachesafe_rules.expressions import parts_of, walk, words
-from cachesafe_rules.model import Call, Expr, ModuleView
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cachesafe_rules.expressions import parts_of, walk, words
+from cachesafe_rules.model import Call, Expr, ModuleView
 from pytest_cachesafe.lint.view import build_view
 from tests.support.lint_examples import view_of
 

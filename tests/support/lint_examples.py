@@ -6,7 +6,6 @@ import ast
 
 from cachesafe_rules.api import Context, Report, Rule
 from cachesafe_rules.model import ModuleView, Source, Span, Taint
-
 from pytest_cachesafe.lint.lazy import dotted
 from pytest_cachesafe.lint.view import build_view
 

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Rule
-
     from pytest_cachesafe.lint.result import LintResult, Sources
 
 __all__ = ["FORMATS", "render"]
