@@ -121,7 +121,7 @@ class Examiner:
         self, name: str, parsed: Parsed, taints: Callable[[ast.AST], tuple[Taint, ...]], rules: Sequence[Rule]
     ) -> list[tuple[str, Report]]:
         from pytest_cachesafe.lint.parse import column
-        from pytest_cachesafe.lint.view import build_view
+        from pytest_cachesafe.lint.view import build_view, release_view
 
         tree = parsed.tree
         if tree is None:
@@ -131,7 +131,10 @@ class Examiner:
         except Exception as error:
             self.crashed.append(f"{name}: the view for the rules failed: {_words(error)}")
             return []
-        return [(rule.code, report) for rule in rules for report in self.checked(rule, name, view)]
+        try:
+            return [(rule.code, report) for rule in rules for report in self.checked(rule, name, view)]
+        finally:
+            release_view(view)
 
     def checked(self, rule: Rule, name: str, view: Any) -> list[Report]:
         """A rule's reports on a file; a rule that fails is named, and the others go on."""

@@ -89,6 +89,11 @@ class Maker:
             found.in_loop = False
         return found
 
+    def release(self) -> None:
+        """Forget the expressions made so far; each of them refers to its maker."""
+        self.exprs.clear()
+        self.calls.clear()
+
     def target(self, name: str) -> str:
         root, dot, rest = name.partition(".")
         return self.imports.get(root, root) + dot + rest

@@ -24,7 +24,7 @@ from cachesafe_rules.model import (
 
 from pytest_cachesafe.lint.lazy import LazyExpr, Maker, dotted
 
-__all__ = ["build_view"]
+__all__ = ["build_view", "release_view"]
 
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 # Class names of messages by role (LangChain, LlamaIndex, OpenAI and pydantic-ai types).
@@ -38,6 +38,8 @@ _ROLES = {
 _TUPLE_ROLES = {"system": "system", "developer": "system", "human": "user", "user": "user", "ai": "assistant",
                 "assistant": "assistant", "placeholder": "*", "tool": "tool"}  # fmt: skip
 _MESSAGE_TYPES = frozenset({"ChatMessage", "Message", "dict", "Content", "ModelRequest", "ModelResponse"})
+# Where a view keeps what its expressions share.
+_MAKER = "maker of expressions"
 _CONTENT_KEYS = ("content", "text", "parts", "prompt", "template")
 
 
@@ -349,5 +351,14 @@ def build_view(
     """The view of one file. `column(row, offset)` turns the tree's byte offset into a column from 1; `taints` says what
     the flow analysis knows of an expression, and is asked when a rule reads it."""
     view = ModuleView(filename)
-    _Walk(view, Maker(filename, column, taints)).block(tree.body, _Scope("", "", (), False))
+    maker = view.memo[_MAKER] = Maker(filename, column, taints)
+    _Walk(view, maker).block(tree.body, _Scope("", "", (), False))
     return view
+
+
+def release_view(view: ModuleView) -> None:
+    """Undo the circles of a view that is no longer needed: a run goes without the garbage collector."""
+    maker = view.memo.pop(_MAKER, None)
+    if maker is not None:
+        maker.release()
+    view.memo.clear()
