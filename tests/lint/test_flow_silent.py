@@ -1,0 +1,74 @@
+"""Where the linter must say nothing: one program each, with a louder twin where a small change makes it a fault."""
+
+from __future__ import annotations
+
+import pytest
+from flow_programs import assert_silent, brief, cases
+
+from pytest_cachesafe.lint.run import lint_text
+
+
+@pytest.mark.parametrize("program", cases("silent.txt"))
+def test_nothing_is_said(program: str) -> None:
+    assert_silent(program)
+
+
+HEAD = "import uuid\nfrom datetime import datetime\n\n\ndef build(client, tok, history, q, names):\n"
+STAMP = '{"role": "system", "content": f"It is {datetime.now()}"}'
+STATIC = '{"role": "system", "content": "You help."}'
+USER = '{"role": "user", "content": q}'
+MARKER = '"cache_control": {"type": "ephemeral"}'
+BLOCKS = (
+    f'    return client.messages.create(model="m", system=[{{"type": "text", "text": "You help.", {MARKER}}}, '
+    '{"type": "text", "text": f"It is {datetime.now()}"}], messages=[{"role": "user", "content": q}])\n'
+)
+# What a small change to a harmless program turns into a fault: the silence is not blindness.
+TWINS = {
+    "user-message": (
+        f'    return [{STATIC}, {{"role": "user", "content": f"It is {{datetime.now()}}. {{q}}"}}]\n',
+        f"    return [{STAMP}, {USER}]\n",
+    ),
+    "behind-the-static-one": (f"    return [{STATIC}, {STAMP}, {USER}]\n", f"    return [{STAMP}, {STATIC}, {USER}]\n"),
+    "behind-the-marker": (BLOCKS, BLOCKS.replace(f", {MARKER}}}", "}").replace("now()}\"}", f'now()}}", {MARKER}}}')),
+    "at-the-tail": (
+        f"    messages = [{STATIC}, *history]\n    messages.append({STAMP})\n    return messages\n",
+        f"    messages = []\n    messages.append({STAMP})\n    messages += history\n    return messages\n",
+    ),
+    "only-counted": (
+        f"    return tok.count_tokens([{STAMP}])\n",
+        f"    return client.chat.completions.create(messages=[{STAMP}])\n",
+    ),
+    "in-metadata": (
+        '    return client.create(model="m", system="You help.", metadata={"id": str(uuid.uuid4())}, messages=history)\n',
+        '    return client.create(model="m", system=f"You help. {uuid.uuid4()}", messages=history)\n',
+    ),
+    "sorted": (
+        '    return [{"role": "system", "content": ", ".join(sorted(set(names)))}]\n',
+        '    return [{"role": "system", "content": ", ".join(set(names))}]\n',
+    ),
+    "membership": (
+        '    return [{"role": "system", "content": "a" if "a" in set(names) else "b"}]\n',
+        '    return [{"role": "system", "content": " ".join(n for n in set(names))}]\n',
+    ),
+    "sent-as-user": (
+        '    system_note = f"It is {datetime.now()}"\n    return [{"role": "user", "content": system_note}]\n',
+        '    system_note = f"It is {datetime.now()}"\n    return [{"role": "system", "content": system_note}]\n',
+    ),
+    "code-in-a-string": (
+        '    return [{"role": "system", "content": "Call datetime.now() for the time."}]\n',
+        '    return [{"role": "system", "content": f"{datetime.now()} is the time."}]\n',
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TWINS)
+def test_a_harmless_program_and_its_faulty_twin(name: str) -> None:
+    quiet, loud = TWINS[name]
+    assert_silent(HEAD + quiet)
+    assert brief(lint_text(HEAD + loud)), loud
+
+
+@pytest.mark.parametrize("path", ["tests/test_prompt.py", "test_prompt.py", "conftest.py", "pkg/tests/helpers.py"])
+def test_a_files_name_alone_says_nothing_here(path: str) -> None:
+    """Tests are left out by runs over folders; text that is handed over is always looked at."""
+    assert brief(lint_text(HEAD + f"    return [{STAMP}, {USER}]\n", path))
