@@ -12,14 +12,14 @@ __all__ = ["is_entry", "may_matter"]
 # Every sink of the tables needs one of these in the file that holds it: a root, and where that is a word of everyday
 # prose, one of its forms in code. Most files hold no root, so that roots decide the cost.
 _NEEDLES: tuple[tuple[bytes, tuple[bytes, ...]], ...] = (
-    (b"ystem", (b"ystem_", b'system"', b"system'", b"ystemM", b"ystemP", b"ystemI", b"ystemC", b"ystemT", b"system=", b"ole.system", b"from_system")),
+    (b"ystem", (b"ystem_", b'system"', b"system'", b"ystemM", b"ystemP", b"ystemI", b"ystemC", b"ystemT", b"system=", b"ole.system", b"from_system", b"system.")),
     (b"YSTEM", ()),
     (b"nstructions", (b"nstructions=", b"nstructions =", b"_instructions", b'nstructions"', b"nstructions'", b".instructions", b"nstructions: str", b"nstructions: Opt", b"nstructions: list", b"nstructions: Call", b"def instructions")),
     (b"NSTRUCTION", ()),
     (b"PROMPT", ()),
     (b"nstruction=", (b" instruction=", b"(instruction=", b"_instruction=", b",instruction=")),
     (b"tools", (b"tools=", b"tools =", b'"tools"', b"'tools'")),
-    (b"Tool", (b"Tool(", b"Tool)", b"Toolkit)", b"Tool,", b"FunctionDeclaration(", b"ToolParam(")),
+    (b"Tool", (b"Tool(", b"Tool)", b"Tool.", b"Toolkit)", b"Tool,", b"FunctionDeclaration(", b"ToolParam(")),
     (b"input_schema", ()),
     (b'"parameters"', (b'"description"',)),
     (b"sys_", (b"sys_p", b"sys_m", b"sys_i")),
@@ -30,7 +30,13 @@ _NEEDLES: tuple[tuple[bytes, tuple[bytes, ...]], ...] = (
     (b"_to_context", ()),
     (b"ion_start_date", ()),
     (b"dynamic_prompt", ()),
-    (b"ChatAgent(", ()),
+    (b"gent(", (b"Agent(", b"_agent(")),
+    (b"ssistant(", (b"Assistant(",)),
+    (b"messages[0]", ()),
+    (b"history[0]", ()),
+    (b'["function"]', (b'"description"',)),
+    (b"__doc__ = f", ()),
+    (b"apply_chat_template", (b"date_string", b"today", b"current_date", b"datetime", b"now=")),
 )  # fmt: skip
 
 

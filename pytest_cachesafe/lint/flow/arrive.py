@@ -298,8 +298,10 @@ def dict_arrivals(engine: Engine, frame: Frame, node: ast.AST, value: Value, nod
         beside = sinks.KEYS_BESIDE.get(key)
         if (key in sinks.SYSTEM_KEYS or (beside is not None and beside & fields.keys())) and key in nodes:
             arrive(engine, frame, nodes[key], fields[key], f"{key!r} of a request")
-    if "description" in fields and sinks.TOOL_KEYS & fields.keys() and "description" in nodes:
-        arrive(engine, frame, nodes["description"], fields["description"], "description of a tool", "tools")
+    if "description" in fields and sinks.TOOL_KEYS & fields.keys():
+        for key in ("name", "description", "input_schema", "inputSchema", "parameters"):
+            if key in nodes:
+                arrive(engine, frame, nodes[key], fields[key], f"{key} of a tool", "tools", atoms=fields[key].all_atoms())
     if "tools" in fields and "tools" in nodes and fields.keys() & sinks.BESIDE_TOOLS:
         tools(engine, frame, nodes["tools"], fields["tools"])
     return value

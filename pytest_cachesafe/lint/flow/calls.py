@@ -26,6 +26,7 @@ from pytest_cachesafe.lint.flow.values import (
     ListShape,
     Obj,
     ParamShape,
+    TextFile,
     Value,
     join,
     join_all,
@@ -184,6 +185,17 @@ def external(
         if kind == "temp" or kind == "build":
             return Value(value.atoms)
         return value
+    if last == "shuffle" and arguments.nodes:
+        return methods.shuffled(engine, frame, node, arguments)
+    if name == "object" and not arguments.positional:
+        return Value(EMPTY, None, engine.source(frame, node, "repr", "process", "the default text of an object").atoms)
+    if last == "get_template" and arguments.positional:
+        file = arguments.positional[0].shape
+        if isinstance(file, Const) and isinstance(file.value, str) and sources.PROMPT_FILES.search(file.value):
+            return Value(shape=TextFile(file.value.rsplit("/", 1)[-1]))
+    if last == "get" and arguments.positional and isinstance(arguments.positional[0].shape, Const):
+        if sources.PLACE_SERVICES.search(str(arguments.positional[0].shape.value)):
+            return engine.source(frame, node, "user", "user", f"{spelt}()")
     if last == "super":
         return Value(shape=Obj(frame.cls)) if frame.cls is not None else NOTHING
     if last in ("set", "frozenset") and name in ("set", "frozenset"):
@@ -551,6 +563,18 @@ def _param_sinks(
                     )
 
 
+def _kept(value: Value) -> Value:
+    """The result of a cached function: read once in a process, so files count no more and clocks stand still."""
+    from dataclasses import replace
+
+    atoms = {
+        k: a._replace(source=replace(a.source, frozen=True)) if a.source is not None else a
+        for k, a in value.all_atoms().items()
+        if a.source is None or a.source.kind not in ("file", "listing", "memory")
+    }
+    return Value(atoms) if atoms else NOTHING
+
+
 def _returned(
     engine: Engine,
     frame: Frame,
@@ -562,6 +586,8 @@ def _returned(
     returns = summary.returns
     if returns is NOTHING:
         return NOTHING
+    if any(d.rsplit(".", 1)[-1] in ("cache", "lru_cache", "cached", "alru_cache") for d in function.decorators):
+        returns = _kept(returns)
     step = Step(frame.module.name, getattr(node, "lineno", 1), f"returned by {function.name}()")
     return substitute(returns, function.key, {k: v for k, (v, _) in values.items()}, step)
 

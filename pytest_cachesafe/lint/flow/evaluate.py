@@ -30,6 +30,7 @@ from pytest_cachesafe.lint.flow.values import (
     Obj,
     ParamShape,
     TemplateShape,
+    TextFile,
     Value,
     join,
     join_all,
@@ -220,6 +221,11 @@ def shown(engine: Engine, frame: Frame, value: Value, node: ast.AST) -> Value:
         if engine.base_words(cls) == {cls.name} and not cls.node.decorator_list:
             return engine.source(frame, node, "repr", "process", f"the default text of a {cls.name} object")
         return NOTHING
+    if isinstance(value.shape, ListShape):
+        inner = next((i.shape for i in value.shape.items if isinstance(i.shape, Func) and i.shape.functions), None)
+        if isinstance(inner, Func):
+            source = engine.source(frame, node, "repr", "process", f"the text of function {inner.functions[0].name}")
+            return Value(merge(value.all_atoms(), source.atoms))
     if isinstance(value.shape, Func) and value.shape.functions:
         return engine.source(frame, node, "repr", "process", f"the text of function {value.shape.functions[0].name}")
     return value.text()
@@ -408,6 +414,17 @@ def _subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Value:
     index = evaluate(engine, frame, node.slice) if not isinstance(node.slice, ast.Slice) else NOTHING
     if isinstance(owner.shape, Ext) and owner.shape.dotted == "os.environ":
         return _environment(engine, frame, node, index)
+    if owner.atoms:
+        granularity = _sliced(node)
+        if granularity is not None:
+            return cut(Value(_sources(merge(owner.atoms, owner.latent))), granularity)
+    elif isinstance(index.shape, Const) and isinstance(index.shape.value, str) and owner.shape is None:
+        personal = _personal_item(engine, frame, node, index.shape.value)
+        if personal is not None:
+            return personal
+        if engine.tables.is_system_name(index.shape.value):
+            # A prompt out of a table that was read from somewhere.
+            return Value(shape=TextFile(index.shape.value))
     if isinstance(index.shape, Const):
         key = index.shape.value
         if isinstance(owner.shape, DictShape) and isinstance(key, str):
@@ -429,6 +446,36 @@ def _subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Value:
         return iterated(owner)
     atoms = _sources(merge(owner.atoms, owner.latent))
     return Value(atoms) if atoms else NOTHING
+
+
+# ISO 8601: how much of it is left.
+_ISO = {4: "year", 7: "month", 10: "day", 13: "hour", 16: "minute", 19: "second"}
+
+
+def _sliced(node: ast.Subscript) -> str | None:
+    """What is left of an ISO time after `[:10]` or `.split("T")[0]`."""
+    part = node.slice
+    if isinstance(part, ast.Slice):
+        start = part.lower is None or (isinstance(part.lower, ast.Constant) and part.lower.value == 0)
+        end = part.upper.value if isinstance(part.upper, ast.Constant) else None
+        return _ISO.get(end) if start and part.step is None and isinstance(end, int) else None
+    split = node.value
+    if isinstance(split, ast.Call) and isinstance(split.func, ast.Attribute) and split.func.attr in ("split", "partition"):
+        first = split.args[0] if split.args else None
+        zero = isinstance(part, ast.Constant) and part.value == 0
+        return "day" if zero and (first is None or (isinstance(first, ast.Constant) and first.value in ("T", " "))) else None
+    return None
+
+
+def _personal_item(engine: Engine, frame: Frame, node: ast.Subscript, key: str) -> Value | None:
+    owner = dotted_name(node.value).rsplit(".", 1)[-1].lstrip("_")
+    if key in sources.PERSONAL_NAMES and owner not in ("config", "settings", "env", "environ", "defaults"):
+        return engine.source(frame, node, *sources.PERSONAL_NAMES[key], f"{owner}[{key!r}]")
+    if key in sources.PERSONAL_FIELDS and sources.PERSONAL_OWNERS.match(owner):
+        return engine.source(frame, node, "user", "user", f"{owner}[{key!r}]")
+    if owner in ("headers", "cookies"):
+        return engine.source(frame, node, "session", "session", f"{owner}[{key!r}]")
+    return None
 
 
 def _subscript_name(node: ast.Subscript) -> str:

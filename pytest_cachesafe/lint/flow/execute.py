@@ -17,6 +17,7 @@ from pytest_cachesafe.lint.flow.values import (
     NOTHING,
     Atom,
     Cls,
+    Const,
     DictShape,
     Ext,
     Func,
@@ -29,7 +30,7 @@ from pytest_cachesafe.lint.flow.values import (
     join,
     merge,
 )
-from pytest_cachesafe.lint.tables import sinks
+from pytest_cachesafe.lint.tables import sinks, sources
 
 __all__ = ["assign", "bind", "run_body", "run_class_body", "run_function"]
 
@@ -302,7 +303,7 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
     elif isinstance(target, ast.Attribute):
         if engine.tables.is_system_name(target.attr):
             value = _named(engine, frame, target, value, node, dotted_name(target) or target.attr)
-        elif target.attr in sinks.TOOL_ATTRIBUTES and _is_tool_attribute(engine, frame, target):
+        elif target.attr in sinks.TOOL_ATTRIBUTES and _is_tool_attribute(engine, frame, target, node):
             owner = f"tool {frame.cls.name}" if frame.cls is not None else "a tool"
             arrive(engine, frame, node, value, f"{target.attr} of {owner}", "tools", atoms=value.all_atoms())
         elif sinks.FEW_SHOT.search(target.attr):
@@ -371,9 +372,9 @@ def _is_history(value: Value) -> bool:
     )
 
 
-def _is_tool_attribute(engine: Engine, frame: Frame, target: ast.Attribute) -> bool:
+def _is_tool_attribute(engine: Engine, frame: Frame, target: ast.Attribute, node: ast.expr) -> bool:
     if target.attr == "__doc__":
-        return True
+        return isinstance(node, ast.JoinedStr)
     owner = dotted_name(target.value)
     if owner == "self" and frame.cls is not None:
         return any(sinks.TOOL_CLASSES.search(w) for w in engine.base_words(frame.cls))
@@ -386,7 +387,7 @@ def _is_first_message(node: ast.expr) -> bool:
         return (
             isinstance(node.slice, ast.Constant)
             and node.slice.value == 0
-            and any(w in dotted_name(node.value).lower() for w in ("messages", "history", "conversation", "chat"))
+            and dotted_name(node.value).endswith(("messages", "history"))
         )
     return sinks.is_system_name(dotted_name(node).rsplit(".", 1)[-1])
 
@@ -432,6 +433,11 @@ def _augmented(engine: Engine, frame: Frame, stmt: ast.AugAssign) -> None:
         new = Value(
             merge(old.text().atoms, {k: a.at(step) for k, a in atoms.items()}), None, merge(old.latent, value.latent)
         )
+    if isinstance(stmt.op, (ast.Add, ast.Sub)) and isinstance(value.shape, Const) and isinstance(stmt.target, ast.Attribute):
+        if isinstance(value.shape.value, int) and sources.COUNTERS.search(stmt.target.attr):
+            spelt = dotted_name(stmt.target)
+            counted = engine.source(frame, stmt.target, "state", "call", f"{spelt}, which is counted up,")
+            new = Value(merge(new.atoms, counted.atoms))
     name = (
         stmt.target.attr
         if isinstance(stmt.target, ast.Attribute)
@@ -527,6 +533,9 @@ def _is_main(test: ast.expr) -> bool:
 
 def _for(engine: Engine, frame: Frame, stmt: Any) -> None:
     item = iterated(evaluate(engine, frame, stmt.iter))
+    if isinstance(stmt.target, ast.Name) and isinstance(stmt.iter, ast.Call) and sources.COUNTERS.search(stmt.target.id):
+        if dotted_name(stmt.iter.func) in ("range", "count", "itertools.count"):
+            item = engine.source(frame, stmt.target, "state", "call", f"{stmt.target.id}, which is counted up,")
     for _ in range(2):
         bind(engine, frame, stmt.target, item)
         _branches(engine, frame, stmt.body, [])

@@ -17,6 +17,7 @@ from pytest_cachesafe.lint.flow.values import (
     ListShape,
     ParamShape,
     TemplateShape,
+    TextFile,
     Value,
     join,
     join_all,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
 
-__all__ = ["method"]
+__all__ = ["method", "shuffled"]
 
 _READERS = frozenset(("read_text", "read", "readlines", "read_bytes", "aread_text"))
 _RUNS = frozenset(
@@ -65,8 +66,10 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
 
         bind(engine, frame, node.func.value, ordered(receiver))
         return NOTHING
-    if name in ("shuffle",) and arguments.nodes:
-        return _shuffle(engine, frame, node, arguments)
+    if name == "shuffle" and arguments.nodes:
+        return shuffled(engine, frame, node, arguments)
+    if sources.MEMORY_OWNERS.search(dotted_name(node.func)):
+        return engine.source(frame, node, "memory", "call", f"{dotted_name(node.func)}()")
     if name in _READERS:
         return _read(engine, frame, node, receiver)
     known = sources.METHODS.get(name)
@@ -184,38 +187,58 @@ def _texted(frame: Frame, node: ast.AST, atoms: Any, words: str) -> Value:
     return Value({k: a.at(step) for k, a in atoms.items()})
 
 
-def _filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: str, arguments: Arguments) -> Value:
+def _filled(
+    engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: str, arguments: Arguments
+) -> Value:
     from pytest_cachesafe.lint.flow.evaluate import shown
 
     atoms = receiver.text().atoms
-    placeholders = None
+    fields = None
     if isinstance(receiver.shape, Const) and isinstance(receiver.shape.value, str) and name in ("format", "format_map"):
-        placeholders = receiver.shape.value
-    printed = _positions(placeholders) if placeholders is not None else None
-    for i, value in enumerate(arguments.positional):
-        if printed is None or i in printed or name != "format":
-            atoms = merge(atoms, shown(engine, frame, value, node).atoms)
+        fields = _fields(receiver.shape.value)
+    file = receiver.shape.name if isinstance(receiver.shape, TextFile) else None
+    for i, (value, where) in enumerate(zip(arguments.positional, arguments.nodes, strict=False)):
+        if fields is None or i in fields or name != "format":
+            shown_value = _printed(shown(engine, frame, value, node), fields, i)
+            atoms = merge(atoms, shown_value.atoms)
+            if file is not None:
+                arrive(engine, frame, where, shown_value, f"template {file}", "system", atoms=shown_value.atoms)
     for key, (value, where) in arguments.keywords.items():
-        if placeholders is not None and "{" + key not in placeholders:
+        if fields is not None and key not in fields:
             # Given, but not printed.
             continue
-        found = shown(engine, frame, value, where).atoms
+        found = _printed(shown(engine, frame, value, where), fields, key).atoms
         if found:
             step = Step(frame.module.name, getattr(where, "lineno", 1), f"fills {{{key}}}")
-            atoms = merge(atoms, {k: a.at(step) for k, a in found.items()})
+            found = {k: a.at(step) for k, a in found.items()}
+            atoms = merge(atoms, found)
+            if file is not None:
+                arrive(engine, frame, where, value, f"template {file}", "system", atoms=found)
     atoms = merge(atoms, arguments.rest.atoms)
     return _texted(frame, node, atoms, f"put into text by .{name}()")
 
 
-def _positions(text: str) -> set[int] | None:
-    """Which positional arguments a format string prints; None where it cannot be read."""
+def _printed(value: Value, fields: dict[str | int, tuple[str, str]] | None, key: str | int) -> Value:
+    """A value as a format string prints it: `{now:%Y}` and `{now.year}` cut a clock."""
+    if fields is None or not value.atoms or key not in fields:
+        return value
+    from pytest_cachesafe.lint.flow.evaluate import cut
+
+    path, spec = fields[key]
+    granularity = clock.of_format(spec) if "%" in spec else clock.of_attribute(path.rsplit(".", 1)[-1]) if path else None
+    return cut(value, granularity)
+
+
+def _fields(text: str) -> dict[str | int, tuple[str, str]] | None:
+    """What a format string prints: argument -> (attribute path, format); None where it cannot be read."""
     from string import Formatter
 
-    out: set[int] = set()
+    out: dict[str | int, tuple[str, str]] = {}
     try:
-        for i, name in enumerate(n for _, n, _, _ in Formatter().parse(text) if n is not None):
-            first = name.split(".")[0].split("[")[0]
-            out.add(i if not first else int(first) if first.isdigit() else -1)
+        for i, (name, spec) in enumerate((n, f) for _, n, f, _ in Formatter().parse(text) if n is not None):
+            first, dot, rest = name.partition(".")
+            first = first.split("[")[0]
+            out[i if not first else int(first) if first.isdigit() else first] = (rest if dot else "", spec or "")
     except ValueError:
         return None
     return out
@@ -327,7 +350,7 @@ def _put(engine: Engine, frame: Frame, receiver: Value, added: tuple[Value, ...]
     return Value(receiver.atoms, ListShape(added, False), receiver.latent)
 
 
-def _shuffle(engine: Engine, frame: Frame, node: ast.Call, arguments: Arguments) -> Value:
+def shuffled(engine: Engine, frame: Frame, node: ast.Call, arguments: Arguments) -> Value:
     from pytest_cachesafe.lint.flow.execute import bind
 
     value = arguments.positional[0]
@@ -348,6 +371,9 @@ def _read(engine: Engine, frame: Frame, node: ast.Call, receiver: Value) -> Valu
     for word in words:
         if sources.REWRITTEN_FILES.search(word):
             return engine.source(frame, node, "file", "call", f"the text of {word}")
+    for word in words:
+        if sources.PROMPT_FILES.search(word):
+            return Value(shape=TextFile(word.replace("\\", "/").rsplit("/", 1)[-1]))
     if frame.function is not None and sources.RULE_READERS.match(frame.function.name):
         return engine.source(frame, node, "file", "call", f"{dotted_name(node.func)}()")
     if "memory" in spelt or "soul" in spelt:

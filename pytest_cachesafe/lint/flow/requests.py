@@ -87,6 +87,8 @@ def _keywords(engine: Engine, frame: Frame, node: ast.Call, function: Value, las
             arrive(engine, frame, where, value, f"description of a tool ({last})", "tools")
         elif name in ("parameters", "input_schema", "args_schema") and sinks.TOOL_SCHEMA_CALLEES.search(last):
             arrive(engine, frame, where, value, f"schema of a tool ({last})", "tools", atoms=value.all_atoms())
+        elif last == "apply_chat_template" and sinks.TEMPLATE_CLOCKS.search(name):
+            arrive(engine, frame, where, value, f"argument {name} of the chat template")
         elif name == "backstory" or (name == "goal" and "backstory" in arguments.keywords):
             arrive(engine, frame, where, value, f"argument {name} of {last}")
         elif name == "few_shot_examples" or sinks.FEW_SHOT.search(name):

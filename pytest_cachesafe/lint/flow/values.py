@@ -200,6 +200,15 @@ class Lazy(Shape):
         self.attribute = attribute
 
 
+class TextFile(Shape):
+    """The text of a file of the project that is named like a system prompt, not yet filled."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
 class TemplateShape(Shape):
     """A chat prompt template: the placeholders of its system part and of the others."""
 

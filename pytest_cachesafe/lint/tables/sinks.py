@@ -125,6 +125,7 @@ BESIDE_TOOLS = frozenset(
 # chat(system, messages): the second argument is a list of messages.
 CHAT_METHODS = re.compile(r"chat|complet|generat|invoke|call|ask|predict|respond")
 TOOL_SCHEMA_CALLEES = re.compile(r"Tool|Function(?:Declaration|Chunk|Definition|Spec|Schema|Param)?$|FunctionChunk")
+TEMPLATE_CLOCKS = re.compile(r"date|now|today|time")
 # Objects that carry what a system prompt is filled with.
 PROMPT_ARGUMENTS = re.compile(
     r"(?:System|Sys)Prompt(?:Args|Arguments|Vars|Variables|Context|Params|Data|Inputs?|Values|Fields)$"

@@ -187,6 +187,12 @@ MEMORY_OWNERS = re.compile(
     r"(?:^|[._])(?:memory|memories|mem0|memory_(?:client|store|manager|service|bank))\.(?:a?search\w*|recall\w*|retrieve\w*|query|get_all|get_relevant\w*|"
     r"load_memory\w*|blocks|get_context\w*|get_memor\w+|render|format\w*|compile)$"
 )
+# Files that hold a system prompt with placeholders.
+PROMPT_FILES = re.compile(r"sys(?:tem)?[\w.\-]*\.(?:jinja2?|j2|txt|md|prompt|tmpl|tpl|mustache|ya?ml)(?:\.j2)?$", re.IGNORECASE)
+# Services that tell where or when the caller is.
+PLACE_SERVICES = re.compile(r"ipinfo|ip-api|ipapi|geoip|worldtimeapi|ifconfig|ipify")
+# Names of loop variables and counters that say how far a run has come.
+COUNTERS = re.compile(r"^_?(?:current_|n_)?(?:step|turn|iteration|round|attempt|tries|retry|call)(?:s|_count|_number|_num|_no|_index|_idx)?$|_count$|_counter$|^counter$")
 # Functions that read a file of rules which people edit.
 RULE_READERS = re.compile(
     r"^_?(?:a?read|load|get)_(?:project_|user_|agent_)?(?:rules|agents_md|notes|memory|soul|project_docs?|guidelines|todos?)(?:_file|_text)?$"
@@ -260,6 +266,6 @@ STATE_OWNERS = re.compile(r"^(?:current_state|env_state|browser_state|page|curso
 
 # Files that people or agents rewrite while the program lives.
 REWRITTEN_FILES = re.compile(
-    r"(?:^|[\\/_.])(?:agents?|claude|gemini|memory|memories|soul|user|todo|notes?|scratchpad|history|progress|journal)\.(?:md|txt|json|jsonl|mdc|yaml|yml)$|\.cursorrules$",
+    r"(?:^|[\\/_.])(?:agents?|rules|claude|gemini|memory|memories|soul|user|todo|notes?|scratchpad|history|progress|journal)\.(?:md|txt|json|jsonl|mdc|yaml|yml)$|\.cursorrules$",
     re.IGNORECASE,
 )
