@@ -8,13 +8,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cachesafe_rules.model import Span
-
 from pytest_cachesafe.findings import Finding, Flow, Location, Severity
 from pytest_cachesafe.lint.text import decoded, split_rows
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Fix, Report, Rule
-
     from pytest_cachesafe.lint.cache import Store
     from pytest_cachesafe.lint.confirm import Located
     from pytest_cachesafe.lint.examine import Project
@@ -91,7 +89,6 @@ class Concluder:
         out: Conclusion,
     ) -> dict[str, list[tuple[Finding, list[Span]]]]:
         from cachesafe_rules.registry import known_codes
-
         from pytest_cachesafe.lint.suppress import Suppressions
 
         known = known_codes() | {rule.code: rule.name for rule in self._rules.others}

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.api import Report
 from cachesafe_rules.model import Source, Span, Step, Taint
-
 from pytest_cachesafe.findings import Finding, Flow, Location, Severity
 
 if TYPE_CHECKING:

@@ -9,7 +9,6 @@ if TYPE_CHECKING:
     import ast
 
     from cachesafe_rules.model import Taint
-
     from pytest_cachesafe.lint.flow.analysis import EntryResult
 
 __all__ = ["LateTaints"]

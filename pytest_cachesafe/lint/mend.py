@@ -10,7 +10,6 @@ from pytest_cachesafe.usage import UsageError
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Fix
-
     from pytest_cachesafe.findings import Finding
     from pytest_cachesafe.lint.fix import Fixable
     from pytest_cachesafe.lint.options import LintOptions

@@ -20,7 +20,6 @@ from pytest_cachesafe.lint.runs import Run, rules_of, runs_of
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Rule
-
     from pytest_cachesafe.findings import Finding
     from pytest_cachesafe.lint.discover import FileEntry
     from pytest_cachesafe.lint.pipeline import Passed

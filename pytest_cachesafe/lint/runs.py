@@ -11,7 +11,6 @@ from pytest_cachesafe.usage import UsageError
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Rule
-
     from pytest_cachesafe.lint.discover import Discovery
     from pytest_cachesafe.lint.options import LintOptions
     from pytest_cachesafe.lint.settings import Settings

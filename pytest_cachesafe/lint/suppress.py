@@ -18,7 +18,6 @@ from typing import NamedTuple
 
 from cachesafe_rules.api import Edit, Fix
 from cachesafe_rules.model import Span
-
 from pytest_cachesafe.lint.confirm import Located
 from pytest_cachesafe.lint.directives import Directive, codes_for, directives, may_hold
 

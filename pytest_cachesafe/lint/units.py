@@ -9,7 +9,6 @@ from pytest_cachesafe.lint.cache import StoredUnit
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report
-
     from pytest_cachesafe.lint.flow.arrive import Hit
 
 __all__ = ["Unit", "decoded", "encoded"]

@@ -21,7 +21,6 @@ from cachesafe_rules.model import (
     ModuleView,
     Taint,
 )
-
 from pytest_cachesafe.lint.lazy import LazyExpr, Maker, dotted
 
 __all__ = ["build_view", "release_view"]
