@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_cachesafe.lint.docstrings import code_of
 from pytest_cachesafe.lint.late import LateTaints
 from pytest_cachesafe.lint.units import Unit
 
@@ -15,7 +16,6 @@ if TYPE_CHECKING:
 
     from cachesafe_rules.api import Report, Rule
     from cachesafe_rules.model import Taint
-
     from pytest_cachesafe.lint.discover import FileEntry
     from pytest_cachesafe.lint.flow.analysis import Analysis
     from pytest_cachesafe.lint.parse import Parsed
@@ -105,17 +105,19 @@ class Examiner:
         return Unit((), (), reports, tuple(dict.fromkeys((name, *result.used))), result.lookups)
 
     def _structural_rules(self, name: str) -> list[Rule]:
-        data = self._read(name) or b""
-        # Many rules ask for the same words.
-        found: dict[bytes, bool] = {}
+        rules = self.project.rules
+        found = rules.literals.found(self._read(name) or b"")
+        return [rule for rule in rules.on_trees() if not found.isdisjoint(rule.needles)] if found else []
 
-        def holds(needle: bytes) -> bool:
-            known = found.get(needle)
-            if known is None:
-                known = found[needle] = needle in data
-            return known
-
-        return [rule for rule in self.project.rules.on_trees() if any(map(holds, rule.needles))]
+    def _narrowed(self, parsed: Parsed, rules: Sequence[Rule]) -> list[Rule]:
+        """Without the rules whose words are all in docstrings, of which a view holds nothing. What the rules of other
+        packages look for is theirs."""
+        code = code_of(parsed)
+        if code is None:
+            return list(rules)
+        own = self.project.rules
+        found = own.literals.found(code)
+        return [rule for rule in rules if rule in own.others or not found.isdisjoint(rule.needles)]
 
     def _structural(
         self, name: str, parsed: Parsed, taints: Callable[[ast.AST], tuple[Taint, ...]], rules: Sequence[Rule]
@@ -124,7 +126,8 @@ class Examiner:
         from pytest_cachesafe.lint.view import build_view, release_view
 
         tree = parsed.tree
-        if tree is None:
+        rules = self._narrowed(parsed, rules)
+        if tree is None or not rules:
             return []
         try:
             view = build_view(tree, name, lambda row, offset: column(parsed, row, offset), taints)
@@ -153,8 +156,6 @@ class Examiner:
             self.crashed.append(f"{rule.code} ({rule.name}) failed on {name}: {_words(error)}")
             return []
         return reports
-
-    # From units to findings
 
 
 def _names_for_rules(settings: Settings) -> dict[str, Any]:

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from pytest_cachesafe.lint.cache import StoredUnit
 from pytest_cachesafe.lint.discover import is_test_path
 from pytest_cachesafe.lint.examine import BINARY, COMMENT, ENTRY, REQUEST, Examiner, Project
+from pytest_cachesafe.lint.literals import Literals
 from pytest_cachesafe.lint.units import Unit, decoded, encoded
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report, Rule
-
     from pytest_cachesafe.findings import Finding
     from pytest_cachesafe.lint.cache import Store
 
@@ -29,7 +29,7 @@ __all__ = ["Passed", "Pipeline", "Project"]
 # Rules of other packages are asked about every file that holds one of their needles.
 _REQUEST_WORDS = (
     b"messages", b"history", b"cache_control", b"cachePoint", b"prompt_cache_key", b"promptCacheKey",
-    b"x-grok-conv-id", b"chat.completions",
+    b"x-grok-conv-id", b"chat.completions", b"contents=", b'"properties"', b"'properties'", b'"tool"', b"'tool'",
 )  # fmt: skip
 # Below this many bytes every file that is reported on is parsed, so that broken ones are told; in large trees that
 # would cost more than all the rest, and what cannot be parsed is other tools' business too.
@@ -80,6 +80,10 @@ class Pipeline:
 
             tables = Tables(settings)
         return lambda data: is_entry(data, tables)
+
+    @cached_property
+    def _request_words(self) -> Literals:
+        return Literals((*_REQUEST_WORDS, *self.project.rules.other_needles))
 
     def run(self, wanted: frozenset[str] | None) -> Passed:
         """Lint the project; `wanted` names the files whose findings will be asked for, None for all of them.
@@ -136,8 +140,7 @@ class Pipeline:
         if b"\0" in data:
             return BINARY
         flag = ENTRY if self._is_entry(data) else 0
-        words = (*_REQUEST_WORDS, *self.project.rules.other_needles)
-        if flag or any(word in data for word in words):
+        if flag or self._request_words.any(data):
             flag |= REQUEST
         # A suppression names us or one of our rules; of a bare `noqa` nobody can say whether it is of use.
         if b"cachesafe" in data or b"CSF" in data:
@@ -238,7 +241,6 @@ class Pipeline:
             return Passed([], [], self.crashed, self.warnings, frozenset(read - self.project.files.keys()))
         from cachesafe_rules.folding import fold
         from cachesafe_rules.model import ModuleView
-
         from pytest_cachesafe.lint.conclude import Concluder
         from pytest_cachesafe.lint.flow.analysis import settle
 

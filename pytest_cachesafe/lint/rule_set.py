@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Rule
+    from pytest_cachesafe.lint.literals import Literals
 
 __all__ = ["RuleSet"]
 
@@ -47,6 +49,13 @@ class RuleSet:
     def on_trees(self) -> list[Rule]:
         """The rules that look at the tree of one file: those with needles."""
         return [rule for rule in self.all() if rule.needles]
+
+    @cached_property
+    def literals(self) -> Literals:
+        """The needles of `on_trees`."""
+        from pytest_cachesafe.lint.literals import Literals
+
+        return Literals(needle for rule in self.on_trees() for needle in rule.needles)
 
     def on_flows(self) -> list[Rule]:
         """The rules that look at what arrives in a file."""
