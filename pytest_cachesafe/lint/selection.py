@@ -61,13 +61,21 @@ def reported(run: Run, passed: Passed, options: LintOptions, paths: Paths) -> Sh
         UsageError: a baseline that cannot be read or written.
     """
     share = chosen(run, passed, options)
-    shown = [_at_hand(run, finding) for finding in share.findings]
+    shown = [_at_hand(run, finding) for finding in _gathered(share.findings)]
     name = namer(run.root, below_root=options.below_root)
     for finding in shown:
         for known in (finding.location.filename, *(step.filename for step in finding.flow)):
             if known is not None:
                 paths[name(known)] = (os.path.join(run.root, known), run.overlay.get(known))
     return share._replace(findings=[renamed(finding, name) for finding in shown])
+
+
+def _gathered(findings: Sequence[Finding]) -> Sequence[Finding]:
+    if len(findings) < 2:
+        return findings
+    from pytest_cachesafe.lint.handed_on import gathered
+
+    return gathered(findings)
 
 
 def _switched_on(run: Run, findings: Sequence[Finding], options: LintOptions) -> list[Finding]:
