@@ -100,7 +100,8 @@ LAYOUTS: dict[str, dict[str, str]] = {
     },
     "object-of-a-module": {
         "helper.py": HELPER,
-        "clock.py": "import helper\n\n\nclass Clock:\n    def now(self):\n        return helper.stamp()\n\n\nclock = Clock()\n",
+        "clock.py": "import helper\n\n\nclass Clock:\n    def now(self):\n        return helper.stamp()\n\n\n"
+        "clock = Clock()\n",
         "app.py": sink("from clock import clock", "clock.now()"),
     },
     "base-class": {

@@ -39,7 +39,7 @@ TWINS = {
         f"    return client.chat.completions.create(messages=[{STAMP}])\n",
     ),
     "in-metadata": (
-        '    return client.create(model="m", system="You help.", metadata={"id": str(uuid.uuid4())}, messages=history)\n',
+        '    return client.create(model="m", system="You help.", metadata={"id": uuid.uuid4()}, messages=history)\n',
         '    return client.create(model="m", system=f"You help. {uuid.uuid4()}", messages=history)\n',
     ),
     "sorted": (
