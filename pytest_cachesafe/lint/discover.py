@@ -125,7 +125,11 @@ def projects(paths: Sequence[Path]) -> list[tuple[Settings, list[Path]]]:
     for path in paths:
         folder = os.fspath(path) if os.path.isdir(path) else os.path.dirname(os.path.abspath(path))
         settings = by_folder.get(folder) or by_folder.setdefault(folder, load_settings(path))
-        groups.setdefault(settings.root, (settings, []))[1].append(path)
+        root = settings.root
+        if root not in groups:
+            # Not those of the path: what is asked for must not change what the project is.
+            groups[root] = (load_settings(root), [])
+        groups[root][1].append(path)
     # Folders that nothing marks as projects belong together where one lies in the other.
     for root in [r for r, (settings, _) in groups.items() if not settings.marker]:
         outer = next((p for p in reversed(root.parents) if p in groups and not groups[p][0].marker), None)

@@ -30,14 +30,15 @@ ENTRY, REQUEST, BINARY, COMMENT = 1, 2, 4, 8
 
 
 class Project(NamedTuple):
-    """What a run works on. `files`: all of the project's Python files by name; `overlay`: text that is not on disk."""
+    """What a run works on. `files`: all of the project's Python files by name; `overlay`: text that is not on disk;
+    `left_out`: whether a file is a test that no one asked for, whose own prompts harm nobody."""
 
     root: str
     files: Mapping[str, FileEntry]
     settings: Settings
     rules: RuleSet
     overlay: Mapping[str, bytes]
-    include_tests: bool = False
+    left_out: Callable[[str], bool] = lambda name: False
     strict: bool = False
 
 

@@ -13,7 +13,6 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_cachesafe.lint.cache import StoredUnit
-from pytest_cachesafe.lint.discover import is_test_path
 from pytest_cachesafe.lint.examine import BINARY, COMMENT, ENTRY, REQUEST, Examiner, Project
 from pytest_cachesafe.lint.literals import Literals
 from pytest_cachesafe.lint.units import Unit, decoded, encoded
@@ -102,8 +101,8 @@ class Pipeline:
         return self._conclude([n for n in looked_at if flags[n] & COMMENT and self._counts(n)])
 
     def _counts(self, name: str) -> bool:
-        """Whether a file is production code (or tests are asked for): a test's own prompts harm nobody."""
-        return self.project.include_tests or not is_test_path(name)
+        """Whether a file is reported on."""
+        return not self.project.left_out(name)
 
     def _size(self, name: str) -> int:
         return len(self.project.overlay[name]) if name in self.project.overlay else self.project.files[name].size

@@ -102,7 +102,13 @@ def lint_text(
     codes, others, _ = rules_of(settings, strict=False)
     with no_collection():
         passed = _pass(
-            settings, files, RuleSet(codes, others), {filename: data}, Store(settings.root, None, 0), None, tests=True
+            settings,
+            files,
+            RuleSet(codes, others),
+            {filename: data},
+            Store(settings.root, None, 0),
+            None,
+            left_out=lambda name: False,
         )
     if passed.crashed:
         raise RuntimeError(passed.crashed[0])
@@ -145,7 +151,8 @@ def passed_of(run: Run, options: LintOptions, started: int) -> Passed:
     if options.cache:
         from pytest_cachesafe.lint.settings import identity
 
-        key = run_key(run.root, identity(run.settings), run.others, sorted(run.codes), options.strict)
+        nested = sorted((folder, identity(one)) for folder, one in run.discovery.nested.items())
+        key = run_key(run.root, identity(run.settings), run.others, sorted(run.codes), options.strict, nested)
         store = open_store(run.settings.root, key, started)
     index = list(run.discovery.project.values())
     if not run.overlay:
@@ -159,7 +166,7 @@ def passed_of(run: Run, options: LintOptions, started: int) -> Passed:
         wanted = None
     store.begin(index)
     passed = _pass(run.settings, run.discovery.project, RuleSet(run.codes, run.others), run.overlay, store, wanted,
-                   tests=run.settings.tests, strict=options.strict, jobs=options.jobs)  # fmt: skip
+                   left_out=run.is_left_out_test, strict=options.strict, jobs=options.jobs)  # fmt: skip
     store.save()
     if wanted is None and not run.overlay and not passed.crashed:
         found = []
@@ -193,20 +200,19 @@ def _pass(
     store: Any,
     wanted: frozenset[str] | None,
     *,
-    tests: bool,
+    left_out: Callable[[str], bool],
     strict: bool = False,
     jobs: int = 1,
 ) -> Passed:
     from pytest_cachesafe.lint.examine import Project
     from pytest_cachesafe.lint.pipeline import Pipeline
 
-    project = Project(str(settings.root), files, settings, rules, overlay, tests, strict)
+    project = Project(str(settings.root), files, settings, rules, overlay, left_out, strict)
     return Pipeline(project, store, jobs).run(wanted)
 
 
 def judge(options: LintOptions, passes: Sequence[tuple[Run, Passed]]) -> Outcome:
     """From what the passes found to what is reported."""
-    from pytest_cachesafe.lint.discover import is_test_path
     from pytest_cachesafe.lint.result import LintResult
     from pytest_cachesafe.lint.selection import reported
 
@@ -223,7 +229,7 @@ def judge(options: LintOptions, passes: Sequence[tuple[Run, Passed]]) -> Outcome
         result.stale += share.stale
         found = run.discovery
         looked_at = [entry.name for entry in found.files if entry.name in run.wanted]
-        tests = [] if run.settings.tests else [name for name in looked_at if is_test_path(name)]
+        tests = [name for name in looked_at if run.is_left_out_test(name)]
         result.files += len(looked_at) - len(tests)
         result.warnings += [*found.warnings, *found.unreadable, *share.warnings]
         left_out += found.excluded

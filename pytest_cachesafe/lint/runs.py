@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,7 +21,8 @@ __all__ = ["Run", "overridden", "rules_of", "runs_of", "settings_of"]
 class Run(NamedTuple):
     """One project of a run.
 
-    `wanted`: names of the files that are reported on. `codes`: of the rules that are on; `others`: those rules among
+    `settings`: those of its root, with the names that tables further in add; `discovery.settings_for` has those of one
+    file. `wanted`: names of the files that are reported on. `codes`: of the rules that are on; `others`: those among
     them that other packages bring; `known`: code -> name of all rules there are. `overlay`: text that is not on disk.
     """
 
@@ -36,6 +37,12 @@ class Run(NamedTuple):
     @property
     def root(self) -> str:
         return str(self.settings.root)
+
+    def is_left_out_test(self, name: str) -> bool:
+        """Whether a file is a test, and the configuration nearest to it does not ask for tests."""
+        from pytest_cachesafe.lint.discover import is_test_path
+
+        return is_test_path(name) and not self.discovery.settings_for(name).tests
 
 
 def settings_of(options: LintOptions) -> Settings:
@@ -62,22 +69,29 @@ def overridden(settings: Settings, options: LintOptions) -> Settings:
     )
 
 
-def rules_of(settings: Settings, *, strict: bool) -> tuple[frozenset[str], tuple[Rule, ...], dict[str, str]]:
-    """The codes that are on, the rules of other packages among them, and code -> name of all there are."""
+def rules_of(
+    settings: Settings, nested: Iterable[Settings] = (), *, strict: bool
+) -> tuple[frozenset[str], tuple[Rule, ...], dict[str, str]]:
+    """The codes that are on somewhere in the project, the rules of other packages among them, and code -> name of all
+    there are."""
     from cachesafe_rules.registry import known_codes, third_party
 
+    every = [settings, *nested]
     known = dict(known_codes())
     others: list[Rule] = []
-    if settings.rules:
+    named = dict.fromkeys(name for one in every for name in one.rules)
+    if named:
         from pytest_cachesafe.lint.settings import check_codes
 
         try:
-            others = third_party(settings.rules)
+            others = third_party(named)
         except ValueError as error:
-            raise UsageError(f"{settings.config or '[tool.cachesafe]'}: {error}") from None
+            where = next(one.config for one in every if one.rules)
+            raise UsageError(f"{where or '[tool.cachesafe]'}: {error}") from None
         known.update((rule.code, rule.name) for rule in others)
-        check_codes(settings, known)
-    on = settings.selected(known)
+        for one in every:
+            check_codes(one, known)
+    on = frozenset().union(*(one.selected(known) for one in every))
     if not strict:
         on -= {"CSF904"}
     return on, tuple(rule for rule in others if rule.code in on), known
@@ -95,14 +109,13 @@ def runs_of(options: LintOptions) -> list[Run]:
         return [_stdin_run(options)]
     runs: list[Run] = []
     for plain, paths in projects([Path(path) for path in options.paths]):
-        settings = overridden(plain, options)
-        found = discover(paths, settings)
+        found = discover(paths, overridden(plain, options))
         wanted = {entry.name for entry in found.files} | set(found.templates)
         if options.changed_since is not None:
             from pytest_cachesafe.lint.changed import changed_files
 
-            wanted &= changed_files(settings.root, options.changed_since)
-        runs.append(Run(settings, found, frozenset(wanted), *rules_of(settings, strict=options.strict), {}))
+            wanted &= changed_files(plain.root, options.changed_since)
+        runs.append(_run(found, wanted, options))
     if options.write_baseline and len(runs) > 1:
         roots = ", ".join(str(run.settings.root) for run in runs)
         raise UsageError(f"--write-baseline: the paths belong to several projects ({roots}): write one for each")
@@ -113,13 +126,25 @@ def runs_of(options: LintOptions) -> list[Run]:
     return runs
 
 
+def _run(
+    found: Discovery, wanted: Iterable[str], options: LintOptions, overlay: Mapping[str, bytes] | None = None
+) -> Run:
+    """The run over what was found; whatever the paths are, with the names that all of its tables add."""
+    from pytest_cachesafe.lint.settings import with_nested
+
+    found.nested.update({folder: overridden(nested, options) for folder, nested in found.nested.items()})
+    nested = [found.nested[folder] for folder in sorted(found.nested)]
+    rules = rules_of(found.settings, nested, strict=options.strict)
+    return Run(with_nested(found.settings, nested), found, frozenset(wanted), *rules, overlay or {})
+
+
 def _stdin_run(options: LintOptions) -> Run:
     """The project around the file that standard input stands for."""
-    from pytest_cachesafe.lint.discover import Discovery, FileEntry, _left_out, walk
-    from pytest_cachesafe.lint.settings import load_settings
+    from pytest_cachesafe.lint.discover import Discovery, FileEntry, _left_out, projects, walk
 
     path = Path(os.path.abspath(options.stdin_filename))
-    settings = overridden(load_settings(path), options)
+    ((plain, _),) = projects([path])
+    settings = overridden(plain, options)
     folder = Path(os.path.realpath(path.parent))
     name = (folder / path.name).relative_to(settings.root).as_posix()
     tree = walk(settings, whole=bool(settings.marker))
@@ -128,9 +153,7 @@ def _stdin_run(options: LintOptions) -> Run:
     entry = FileEntry(name, str(folder / path.name), len(data), 0, explicit=True)
     files[name] = entry
     found = Discovery([entry], [], [], [], [], files, tree.templates, settings, tree.nested)
-    wanted = frozenset((name,))
     reason = _left_out(name, found)
     if reason is not None:
         found.excluded.append(f"{options.stdin_filename}: {reason}")
-        wanted = frozenset()
-    return Run(settings, found, wanted, *rules_of(settings, strict=options.strict), {name: data})
+    return _run(found, () if reason is not None else (name,), options, {name: data})

@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from pytest_cachesafe.lint.options import LintOptions
     from pytest_cachesafe.lint.pipeline import Passed
     from pytest_cachesafe.lint.runs import Run
-    from pytest_cachesafe.lint.settings import Settings
 
 __all__ = ["Share", "at_a_step", "chosen", "reported"]
 
@@ -40,18 +39,32 @@ def chosen(run: Run, passed: Passed, options: LintOptions) -> Share:
     Raises:
         UsageError: a baseline that cannot be read or written.
     """
-    findings = _asked_for(run, _switched_on(run, passed.findings, options))
+    findings = _asked_for(run, _switched_on(run, passed.findings))
     suppressed = sum(name in run.wanted for name in passed.suppressed)
     if options.write_baseline is not None:
         return Share([], suppressed, warnings=passed.warnings, written=_write(run, findings, options.write_baseline))
-    if run.settings.baseline is None:
-        return Share(findings, suppressed, warnings=passed.warnings)
-    from pytest_cachesafe.lint.baseline import apply_baseline
+    share = Share([], suppressed, warnings=passed.warnings)
+    for baseline, part in _by_baseline(run, findings).items():
+        if baseline is None:
+            share.findings.extend(part)
+            continue
+        from pytest_cachesafe.lint.baseline import apply_baseline
 
-    findings, matched, left = apply_baseline(run.settings.baseline, findings)
-    # A file that was not asked for may well still have what the baseline lists.
-    stale = sum(entry.count for entry in left if entry.filename in run.wanted)
-    return Share(findings, suppressed, len(matched), stale, passed.warnings)
+        kept, matched, left = apply_baseline(baseline, part)
+        share.findings.extend(kept)
+        # A file that was not asked for may well still have what the baseline lists.
+        stale = sum(entry.count for entry in left if entry.filename in run.wanted)
+        share = share._replace(baselined=share.baselined + len(matched), stale=share.stale + stale)
+    return share
+
+
+def _by_baseline(run: Run, findings: Sequence[Finding]) -> dict[Path | None, list[Finding]]:
+    """The findings by the baseline of the configuration nearest to their file; baselines without findings as well."""
+    found = run.discovery
+    parts: dict[Path | None, list[Finding]] = {one.baseline: [] for one in (found.settings, *found.nested.values())}
+    for finding in findings:
+        parts[found.settings_for(finding.location.filename or "").baseline].append(finding)
+    return parts
 
 
 def reported(run: Run, passed: Passed, options: LintOptions, paths: Paths) -> Share:
@@ -78,28 +91,18 @@ def _gathered(findings: Sequence[Finding]) -> Sequence[Finding]:
     return gathered(findings)
 
 
-def _switched_on(run: Run, findings: Sequence[Finding], options: LintOptions) -> list[Finding]:
+def _switched_on(run: Run, findings: Sequence[Finding]) -> list[Finding]:
     """Without what `per-file-ignores`, and a configuration nearer to the file, switch off."""
     on: dict[str, frozenset[str]] = {}
-    nested: dict[int, Settings] = {}
     kept = []
     for finding in findings:
         name = finding.location.filename or ""
         if name not in on:
             settings = run.discovery.settings_for(name)
-            if settings is not run.settings:
-                settings = nested.setdefault(id(settings), _overridden(settings, options))
-            # What rules of other packages a nested configuration names was not loaded for it.
             on[name] = settings.selected(run.known) - settings.ignored_in(name, run.known)
         if finding.code in on[name]:
             kept.append(finding)
     return kept
-
-
-def _overridden(settings: Settings, options: LintOptions) -> Settings:
-    from pytest_cachesafe.lint.settings import with_overrides
-
-    return with_overrides(settings, select=options.select, ignore=options.ignore, extend_select=options.extend_select)
 
 
 def _asked_for(run: Run, findings: Sequence[Finding]) -> list[Finding]:
@@ -141,7 +144,9 @@ def at_a_step(finding: Finding, filename: str, row: int, line: str) -> Finding:
 def _write(run: Run, findings: Sequence[Finding], target: str) -> int:
     from pytest_cachesafe.lint.baseline import write_baseline
 
-    path = Path(target) if target else run.settings.baseline
-    if path is None:
+    if target:
+        return write_baseline(Path(target), findings)
+    parts = _by_baseline(run, findings)
+    if None in parts and (parts[None] or len(parts) == 1):
         raise UsageError("--write-baseline: no file given, and no baseline is configured: --write-baseline FILE")
-    return write_baseline(path, findings)
+    return sum(write_baseline(path, part) for path, part in parts.items() if path is not None)

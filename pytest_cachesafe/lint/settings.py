@@ -1,8 +1,9 @@
 """What a project wants of the linter: `[tool.cachesafe]` of the nearest `pyproject.toml`, then the command line.
 
-The project's root is the nearest folder with a `pyproject.toml`, else with `.git`, else the folder itself; nothing
-above a repository's own folder is looked at. Where the nearest `pyproject.toml` has no such table, the nearest one that
-has it (in the same repository) gives the settings, as a workspace with one configuration for many packages expects.
+A project is the repository (the nearest folder upwards with `.git`), since a flow does not stop at the border of a
+package; without one it is the folder of the outermost `pyproject.toml`, else the folder itself. Settings are those of
+the nearest table above a file, up to the project's root. What tables add to the names that are looked for holds in
+the whole project, whichever of its files are asked for.
 """
 
 from __future__ import annotations
@@ -20,7 +21,16 @@ from pytest_cachesafe.lint.globs import Globs, compile_globs
 from pytest_cachesafe.lint.selectors import check_selectors, codes_of, known_codes, resolve, split_selectors
 from pytest_cachesafe.usage import UsageError
 
-__all__ = ["Settings", "check_codes", "describe", "identity", "load_settings", "nested_settings", "with_overrides"]
+__all__ = [
+    "Settings",
+    "check_codes",
+    "describe",
+    "identity",
+    "load_settings",
+    "nested_settings",
+    "with_nested",
+    "with_overrides",
+]
 
 Marker = Literal["pyproject.toml", ".git", ""]
 
@@ -64,8 +74,6 @@ class Settings:
         base = self.root if self.config is None else self.config.parent
         if base == self.root:
             return name
-        if base in self.root.parents:
-            return f"{self.root.relative_to(base).as_posix()}/{name}"
         return name.removeprefix(f"{base.relative_to(self.root).as_posix()}/")
 
     @property
@@ -105,26 +113,34 @@ def load_settings(path: Path, known: Mapping[str, str] | None = None) -> Setting
 
 
 def _located(folder: str) -> Settings:
-    """Go up from a folder to the project's file, and on to the one that configures it."""
-    nearest: str | None = None
-    parent, below = folder, folder
+    """Go up from a folder: the nearest table gives the settings, the repository is the project."""
+    config: tuple[str, tuple[int, int]] | None = None
+    outermost: str | None = None
+    marker: Marker = ""
+    parent, root = folder, folder
     while True:
         if os.path.basename(parent) in _INSTALLED and parent != folder:
-            return _build(nearest or below, None, None, "pyproject.toml" if nearest else "")
+            # What is installed is a project of its own, whatever lies around it.
+            break
+        root = parent
         path = os.path.join(parent, "pyproject.toml")
         stamp = file_stamp(path)
         if stamp is not None:
             # A nearest file that is broken is told even where it does not mention us.
-            if read_table(path, stamp, strict=nearest is None) is not None:
-                return _build(nearest or parent, path, stamp, "pyproject.toml")
-            nearest = nearest or parent
-        at_repository = os.path.lexists(os.path.join(parent, ".git"))
+            if config is None and read_table(path, stamp, strict=outermost is None) is not None:
+                config = path, stamp
+            outermost = parent
         above = os.path.dirname(parent)
-        if at_repository or above == parent:
-            if nearest:
-                return _build(nearest, None, None, "pyproject.toml")
-            return _build(parent if at_repository else folder, None, None, ".git" if at_repository else "")
-        parent, below = above, parent
+        if os.path.lexists(os.path.join(parent, ".git")):
+            marker = ".git"
+            break
+        if above == parent:
+            root = folder
+            break
+        parent = above
+    if marker != ".git" and outermost is not None:
+        root, marker = outermost, "pyproject.toml"
+    return _build(root, *(config or (None, None)), marker)
 
 
 @lru_cache(maxsize=64)
@@ -233,6 +249,21 @@ def with_overrides(
     return changed
 
 
+def with_nested(settings: Settings, nested: Iterable[Settings]) -> Settings:
+    """The settings with what the tables inside the project add to the names that are looked for; where two say
+    different things of one name, the first."""
+    changes: dict[str, Any] = {}
+    for other in nested:
+        for name in _NAMES:
+            before, more = changes.get(name, getattr(settings, name)), getattr(other, name)
+            if more:
+                changes[name] = (
+                    {**more, **before} if isinstance(more, Mapping) else tuple(dict.fromkeys((*before, *more)))
+                )
+    return replace(settings, **changes) if changes else settings
+
+
+_NAMES = ("rules", "prompt_names", "safe_names", "sink_keywords", "sink_calls", "sources", "sanitizers", "flags")
 _PLACES = ("root", "config", "marker", "origins")
 
 
@@ -247,7 +278,11 @@ def describe(settings: Settings) -> list[str]:
     """Each setting with its value and where it is from, for `--show-settings`."""
     from pytest_cachesafe.lint.discover import BUILT, BY_HABIT
 
-    reason = {"pyproject.toml": "nearest pyproject.toml", ".git": "nearest .git", "": "no pyproject.toml or .git above"}
+    reason = {
+        "pyproject.toml": "outermost pyproject.toml",
+        ".git": "nearest .git",
+        "": "no pyproject.toml or .git above",
+    }
     lines = [
         f"root = {_written(settings.root)}  ({reason[settings.marker]})",
         f"configuration = {_written(settings.config) if settings.config else 'none'}",

@@ -16,7 +16,15 @@ from hypothesis import strategies as st
 from pytest_cachesafe.configuration import KEYS, LINT_KEYS
 from pytest_cachesafe.lint.globs import compile_globs, pattern_fault
 from pytest_cachesafe.lint.selectors import codes_of, resolve
-from pytest_cachesafe.lint.settings import Settings, check_codes, describe, identity, load_settings, with_overrides
+from pytest_cachesafe.lint.settings import (
+    Settings,
+    check_codes,
+    describe,
+    identity,
+    load_settings,
+    with_nested,
+    with_overrides,
+)
 from pytest_cachesafe.lint.settings_values import split_kind
 from pytest_cachesafe.prefix.accept import project_acceptances
 from pytest_cachesafe.prompt import UsageError
@@ -48,15 +56,42 @@ def test_the_root_is_the_nearest_pyproject(tmp_path: Path) -> None:
         assert settings.tests
 
 
-def test_a_pyproject_without_the_table_is_the_root_and_inherits(tmp_path: Path) -> None:
+def test_a_pyproject_without_the_table_inherits(tmp_path: Path) -> None:
     project(tmp_path, '[tool.cachesafe]\nextend-exclude = ["libs/a/old", "junk"]\n')
     inner = project(tmp_path / "libs" / "a", "[project]\nname = 'a'\n")
     settings = load_settings(inner / "x.py")
-    assert settings.root == inner.resolve()
+    assert settings.root == tmp_path.resolve()
     assert settings.config == tmp_path.resolve() / "pyproject.toml"
-    assert settings.pattern_name("old/x.py") == "libs/a/old/x.py"
-    assert settings.excluded.covers(settings.pattern_name("old/x.py"))
-    assert not settings.excluded.covers(settings.pattern_name("new/x.py"))
+    assert settings.excluded.covers(settings.pattern_name("libs/a/old/x.py"))
+    assert not settings.excluded.covers(settings.pattern_name("libs/a/new/x.py"))
+
+
+def test_the_root_is_the_repository_whatever_configures_the_file(tmp_path: Path) -> None:
+    repository = project(tmp_path / "repository", "")
+    (repository / ".git").mkdir()
+    inner = project(repository / "libs" / "a", "[tool.cachesafe]\ntests = true\n")
+    settings = load_settings(inner / "src" / "x.py")
+    assert (settings.root, settings.marker) == (repository.resolve(), ".git")
+    assert settings.config == inner.resolve() / "pyproject.toml"
+    assert settings.tests
+    assert not load_settings(repository).tests
+
+
+def test_without_a_repository_the_outermost_pyproject_is_the_root(tmp_path: Path) -> None:
+    outer = project(tmp_path / "outer", "")
+    inner = project(outer / "x" / "inner", "")
+    settings = load_settings(inner)
+    assert (settings.root, settings.marker) == (outer.resolve(), "pyproject.toml")
+
+
+def test_names_of_all_tables_hold_in_the_whole_project(tmp_path: Path) -> None:
+    outer = table(tmp_path / "a", 'prompt-names = ["PERSONA"]\nflags = {dated = "clock:day"}\n')
+    inner = table(tmp_path / "b", 'prompt-names = ["STYLE"]\nflags = {dated = "host", named = "user"}\ntests = true\n')
+    both = with_nested(outer, [inner])
+    assert both.prompt_names == ("PERSONA", "STYLE")
+    assert both.flags == {"dated": "clock:day", "named": "user"}
+    assert not both.tests
+    assert with_nested(outer, []) is outer
 
 
 def test_the_nearest_table_wins_whole(tmp_path: Path) -> None:
@@ -391,7 +426,7 @@ def test_what_is_shown_and_where_it_came_from(tmp_path: Path) -> None:
     settings = with_overrides(settings, tests=True, ignore=["CSF2"], known=KNOWN)
     lines = describe(settings)
     config = tmp_path.resolve() / "pyproject.toml"
-    assert lines[0] == f'root = "{tmp_path.resolve()}"  (nearest pyproject.toml)'
+    assert lines[0] == f'root = "{tmp_path.resolve()}"  (outermost pyproject.toml)'
     assert f'flags = {{ "with_date" = "clock:day" }}  ({config})' in lines
     assert 'ignore = ["CSF1", "CSF2"]  (--ignore)' in lines
     assert "tests = true  (--include-tests)" in lines
