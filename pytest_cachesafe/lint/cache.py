@@ -14,6 +14,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pytest_cachesafe.lint.dependencies import FileSets
+
 if TYPE_CHECKING:
     from pathlib import Path
 
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Store", "StoredUnit", "content_hash", "open_store", "run_key"]
 
-_VERSION = 1
+_VERSION = 2
 _RACY_NS = 2_000_000_000
 # Of one file, in bytes; a project that needs more is linted without.
 _MOST_BYTES = 48 << 20
@@ -38,7 +40,6 @@ class StoredUnit(NamedTuple):
     votes: list[Any]
     reports: list[Any]
     used: tuple[str, ...]
-    lookups: tuple[tuple[str, str, int, str | None], ...]
     problem: list[Any] | None = None
 
 
@@ -124,6 +125,7 @@ class Store:
         self._files: dict[str, list[Any]] = {}
         self._units: dict[str, Any] = {}
         self._done: dict[str, Any] = {}
+        self._sets = FileSets(self._digest)
         self._changed = False
 
     # The whole run
@@ -168,15 +170,30 @@ class Store:
             values = self._old.get(name)
             if isinstance(values, dict):
                 kept.update(values)
+        try:
+            self._sets.load(self._old["used"])
+        except (KeyError, TypeError, ValueError, IndexError):
+            self._units.clear()
         changed = self._files.keys() ^ self._entries.keys()
         if changed:
             self._changed = True
+            # Now, and not when they are asked for: the next run will not know any more that these files were new.
+            self._drop_concerned(sorted(changed))
             for name in self._files.keys() - self._entries.keys():
                 for kept in (self._files, self._units, self._done):
                     kept.pop(name, None)
-            # Now, and not when they are asked for: the next run will not know any more that these files were new.
-            holds = _Resolution(changed, self._entries).holds
-            self._units = {name: unit for name, unit in self._units.items() if holds(unit)}
+
+    def _drop_concerned(self, changed: Sequence[str]) -> None:
+        """Forget the results of files in which, or in what they use, an import may mean another file now."""
+        from pytest_cachesafe.lint.dependencies import may_import
+
+        used: dict[int, tuple[str, ...]] = {}
+        for unit in self._units.values():
+            with suppress(KeyError, TypeError, IndexError):
+                used[unit["used"]] = self._sets.names(unit["used"])
+        concerned = may_import(changed, {name for names in used.values() for name in names}, self._bytes)
+        lost = used.keys() if concerned is None else {n for n, names in used.items() if not concerned.isdisjoint(names)}
+        self._units = {name: unit for name, unit in self._units.items() if unit.get("used") not in lost}
 
     def flags(self, name: str) -> int | None:
         """What `set_flags` said of this file, if it is unchanged."""
@@ -214,12 +231,19 @@ class Store:
             self._hashes[name] = known[2] if known is not None else self._hash_on_disk(name)
         return self._hashes[name]
 
-    def _hash_on_disk(self, name: str) -> str | None:
+    def _bytes(self, name: str) -> bytes | None:
         try:
             with open(os.path.join(self.root, name), "rb") as file:
-                return content_hash(file.read())
+                return file.read()
         except (OSError, ValueError):
             return None
+
+    def _hash_on_disk(self, name: str) -> str | None:
+        data = self._bytes(name)
+        return None if data is None else content_hash(data)
+
+    def _digest(self, names: tuple[str, ...]) -> str:
+        return content_hash("\n".join(str(self.hash(name)) for name in names).encode("ascii"))
 
     def unit(self, name: str) -> StoredUnit | None:
         """What the last analysis of this file gave, if nothing it looked at has changed."""
@@ -227,18 +251,11 @@ class Store:
         if stored is None:
             return None
         try:
-            used, lookups = stored["used"], stored["lookups"]
-            if any(self.hash(n) != h for n, h in used.items()):
+            used = self._sets.names(stored["used"])
+            if not self._sets.holds(stored["used"]):
                 return None
-            return StoredUnit(
-                stored["hits"],
-                stored["votes"],
-                stored["reports"],
-                tuple(used),
-                tuple((a, b, c, d) for a, b, c, d in lookups),
-                stored["problem"],
-            )
-        except (KeyError, TypeError, ValueError, AttributeError):
+            return StoredUnit(stored["hits"], stored["votes"], stored["reports"], used, stored["problem"])
+        except (KeyError, TypeError, ValueError, AttributeError, IndexError):
             return None
 
     def put_unit(self, name: str, unit: StoredUnit) -> None:
@@ -246,8 +263,8 @@ class Store:
         if self.stem is None:
             return
         self._changed = True
-        used = {used: self.hash(used) for used in dict.fromkeys((name, *unit.used))}
-        self._units[name] = {**unit._asdict(), "used": used, "lookups": [list(lookup) for lookup in unit.lookups]}
+        used = self._sets.add(tuple(dict.fromkeys((name, *unit.used))))
+        self._units[name] = {**unit._asdict(), "used": used}
 
     def done(self, name: str, key: str) -> Any | None:
         """What `put_done` kept for this file under this key."""
@@ -262,7 +279,10 @@ class Store:
     def save(self) -> None:
         """Write what was learnt."""
         if self.stem is not None and self._changed:
-            self._write("units", {"files": self._files, "units": self._units, "done": self._done})
+            units = {name: unit for name, unit in self._units.items() if isinstance(unit.get("used"), int)}
+            sets, numbers = self._sets.dump(unit["used"] for unit in units.values())
+            units = {name: {**unit, "used": numbers[unit["used"]]} for name, unit in units.items()}
+            self._write("units", {"files": self._files, "used": sets, "units": units, "done": self._done})
 
     # Files
 
@@ -314,24 +334,3 @@ def _prune(folder: str) -> None:
 def _table(entries: Sequence[FileEntry]) -> str:
     words = [f"{entry.name}\0{entry.size}\0{entry.mtime_ns}" for entry in entries]
     return content_hash("\n".join(sorted(words)).encode("utf-8", "surrogatepass"))
-
-
-class _Resolution:
-    """Whether imports still mean the same files, now that some have come or gone."""
-
-    def __init__(self, changed: Iterable[str], names: Iterable[str]) -> None:
-        from pytest_cachesafe.lint.project import ProjectIndex
-
-        self._index = ProjectIndex(names)
-        # An attribute of a package may be a module that lies in it, without an import that says so.
-        self._packages = {f"{name.rpartition('/')[0]}/__init__.py".lstrip("/") for name in changed}
-
-    def holds(self, unit: Any) -> bool:
-        """Whether a stored unit's answers are still right."""
-        try:
-            if not self._packages.isdisjoint(unit["used"]):
-                return False
-            resolve = self._index.resolve
-            return all(resolve(dotted, importer, level) == found for dotted, importer, level, found in unit["lookups"])
-        except (KeyError, TypeError, ValueError, AttributeError):
-            return False

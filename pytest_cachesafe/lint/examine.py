@@ -82,7 +82,7 @@ class Examiner:
             problem = (fault.row, fault.column, fault.message) if fault is not None else (1, 1, "cannot be read")
         elif rules:
             reports = self._structural(name, parsed, result.taints, rules)
-        return Unit(result.hits, result.votes, reports, used, result.lookups, problem)
+        return Unit(result.hits, result.votes, reports, used, problem)
 
     def _without_sink(self, name: str, rules: Sequence[Rule], *, force: bool) -> Unit:
         """A file in which nothing can arrive: its syntax, and the structural rules, for which the flow analysis is
@@ -95,7 +95,7 @@ class Examiner:
         parsed = parse(data, name)
         if parsed.tree is None:
             fault = parsed.error
-            return Unit((), (), (), (name,), (), None if fault is None else (fault.row, fault.column, fault.message))
+            return Unit((), (), (), (name,), None if fault is None else (fault.row, fault.column, fault.message))
         if not rules:
             return Unit((), (), (), (name,))
         late = LateTaints(name, lambda: self.analysis.analyse(name))
@@ -103,7 +103,7 @@ class Examiner:
         result = late.result
         if result is None:
             return Unit((), (), reports, (name,))
-        return Unit((), (), reports, tuple(dict.fromkeys((name, *result.used))), result.lookups)
+        return Unit((), (), reports, tuple(dict.fromkeys((name, *result.used))))
 
     def _structural_rules(self, name: str) -> list[Rule]:
         rules = self.project.rules

@@ -195,9 +195,8 @@ class Pipeline:
         crashed = list(self.crashed)
         for units, faults in spread(fresh, work, self.jobs):
             crashed += faults
-            for name, (hits, votes, reports, used, lookups, problem), parsed in units:
-                asked = tuple((a, b, c, d) for a, b, c, d in lookups)
-                stored = StoredUnit(hits, votes, reports, tuple(used), asked, problem)
+            for name, (hits, votes, reports, used, problem), parsed in units:
+                stored = StoredUnit(hits, votes, reports, tuple(used), problem)
                 made = decoded(stored, self.project.rules.codes)
                 if made is not None:
                     self._units[name] = made

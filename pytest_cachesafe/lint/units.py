@@ -21,7 +21,6 @@ class Unit(NamedTuple):
     votes: Sequence[tuple[str, str]]
     reports: Sequence[tuple[str, Report]]
     used: tuple[str, ...]
-    lookups: tuple[tuple[str, str, int, str | None], ...] = ()
     # Row, column and message where the file cannot be parsed.
     problem: tuple[int, int, str] | None = None
     # False where nobody looked whether it can; such a unit is not kept.
@@ -32,7 +31,7 @@ def encoded(unit: Unit) -> StoredUnit:
     """The unit as JSON values."""
     problem = list(unit.problem) if unit.problem is not None else None
     if not unit.hits and not unit.reports:
-        return StoredUnit([], [list(vote) for vote in dict.fromkeys(unit.votes)], [], unit.used, unit.lookups, problem)
+        return StoredUnit([], [list(vote) for vote in dict.fromkeys(unit.votes)], [], unit.used, problem)
     from pytest_cachesafe.lint.encode import hit_json, report_json
 
     return StoredUnit(
@@ -40,7 +39,6 @@ def encoded(unit: Unit) -> StoredUnit:
         [list(vote) for vote in dict.fromkeys(unit.votes)],
         [[code, report_json(report)] for code, report in unit.reports],
         unit.used,
-        unit.lookups,
         problem,
     )
 
@@ -62,6 +60,6 @@ def decoded(unit: StoredUnit, codes: frozenset[str]) -> Unit | None:
             row, column, message = unit.problem
             problem = (int(row), int(column), str(message))
         votes = [(str(mark), str(word)) for mark, word in unit.votes]
-        return Unit(hits, votes, reports, unit.used, unit.lookups, problem)
+        return Unit(hits, votes, reports, unit.used, problem)
     except (TypeError, ValueError, IndexError, KeyError):
         return None

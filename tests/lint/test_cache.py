@@ -133,6 +133,19 @@ def test_a_new_file_that_takes_an_import_over(project: Path, cache: Path) -> Non
     assert lint([project]).findings == lint([project], cache=False).findings == []
 
 
+def test_a_new_file_that_takes_over_the_import_of_a_helper(project: Path, cache: Path) -> None:
+    """The file with the prompt does not name it, nor does the helper that it imports hold a sink."""
+    write(project, {"sub/helper.py": "from source import now\n\n\ndef stamp():\n    return now()\n",
+                    "sub/prompt.py": PROMPT, "sub/source.py": "def now():\n    return 'noon'\n"})  # fmt: skip
+    (project / "helper.py").unlink()
+    (project / "prompt.py").unlink()
+    assert "sub/prompt.py" not in {found[0] for found in places(lint([project]).findings)}
+    write(project, {"source.py": "from datetime import datetime\n\n\ndef now():\n    return datetime.now()\n"})
+    found = lint([project])
+    assert found == lint([project], cache=False)
+    assert any(step.filename.endswith("source.py") for finding in found.findings for step in finding.flow)
+
+
 def test_a_run_on_one_file_does_not_hide_what_another_needs(project: Path, cache: Path) -> None:
     lint([project])
     write(project, {"late/helper.py": HELPER})
@@ -186,9 +199,11 @@ def test_any_history_of_changes(changes: list[tuple[str, int]], data: st.DataObj
         b'{"version": 99}',
         b"\xff\xfe",
         b"[" * 100_000,
-        b'{"version": 1, "table": 3, "result": []}',
-        b'{"version": 1, "files": [], "units": 3, "done": null}',
-        b'{"version": 1, "files": {"prompt.py": 1}, "units": {"prompt.py": {"used": {}, "lookups": []}}, "done": {}}',
+        b'{"version": 2, "table": 3, "result": []}',
+        b'{"version": 2, "files": [], "units": 3, "done": null}',
+        b'{"version": 2, "files": {"prompt.py": 1}, "units": {"prompt.py": {"used": 0}}, "done": {}}',
+        b'{"version": 2, "used": {"names": ["x"], "sets": [["", [3]]]}, "units": {"prompt.py": {"used": -1}}}',
+        b'{"version": 2, "used": {"names": ["x"], "sets": [["", [0]]]}, "units": {"prompt.py": {"used": 7}}}',
     ],
 )
 def test_a_damaged_cache_is_as_good_as_none(damage: bytes, project: Path, cache: Path) -> None:
