@@ -12,7 +12,7 @@ __all__ = ["is_entry", "may_matter"]
 # Every sink of the tables needs one of these in the file that holds it: a root, and where that is a word of everyday
 # prose, one of its forms in code. Most files hold no root, so that roots decide the cost.
 _NEEDLES: tuple[tuple[bytes, tuple[bytes, ...]], ...] = (
-    (b"ystem", (b"ystem_", b'system"', b"system'", b"ystemM", b"ystemP", b"ystemI", b"ystemC", b"ystemT", b"system=", b"ole.system", b"from_system", b"system.")),
+    (b"ystem", (b"ystem_", b'system"', b"system'", b"ystemM", b"ystemP", b"ystemI", b"ystemC", b"ystemT", b"system=", b"ole.system", b"from_system", b"system.", b"ystem-")),
     (b"YSTEM", ()),
     (b"nstructions", (b"nstructions=", b"nstructions =", b"_instructions", b'nstructions"', b"nstructions'", b".instructions", b"nstructions: str", b"nstructions: Opt", b"nstructions: list", b"nstructions: Call", b"def instructions")),
     (b"NSTRUCTION", ()),

@@ -142,6 +142,8 @@ class Analysis:
             while done < len(module.classes):
                 _analyse_class(engine, module.classes[done], lines, small, names)
                 done += 1
+            if engine.grown:
+                engine.again([*module.functions, *(m for c in module.classes for m in c.methods.values())])
         used = _closure(engine, name)
         return EntryResult(
             tuple(engine.hits.get(name, ())),

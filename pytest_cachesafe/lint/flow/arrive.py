@@ -31,8 +31,9 @@ __all__ = ["Hit", "arrive", "dict_arrivals", "list_positions", "marks_of", "vote
 # Handed down through one argument at most, and not into another file: farther away they are somebody's identifiers.
 _NEAR_KINDS = frozenset(("user", "session", "env", "random", "temp", "set", "listing", "state", "repr"))
 _FARTHEST = 3
+TOOL_LIST = "list of tools"
 # What may be said of the order of tools or of examples.
-_ORDER_KINDS = frozenset(("set", "listing", "random"))
+ORDER_KINDS = frozenset(("set", "listing", "random"))
 
 
 class Hit(NamedTuple):
@@ -138,10 +139,13 @@ def arrive(
                 step = Step(name, row, f"reaches the {sink}")
                 key = (atom.key[2], sink, part)
                 function = _function_of(frame, atom)
+                found = ParamSink(atom.key[2], sink, part, (step,), atom.hops, marks)
                 if function is not None:
-                    function.summary.sinks.setdefault(
-                        key, ParamSink(atom.key[2], sink, part, (step,), atom.hops, marks)
-                    )
+                    function.summary.sinks.setdefault(key, found)
+                elif atom.key[1].endswith(".__init__"):
+                    # What an object was made with reaches a sink in one of its methods.
+                    far = found._replace(hops=max(1, atom.hops))
+                    engine.made_sinks.setdefault(atom.key[1], {}).setdefault(key, far)
             continue
         if kinds is not None and atom.source.kind not in kinds:
             continue
@@ -318,7 +322,7 @@ def role_word(spelt: str) -> str:
 def tools(engine: Engine, frame: Frame, node: ast.AST, value: Value) -> None:
     """The `tools` of a request: their order matters, whatever they are."""
     atoms = value.all_atoms()
-    arrive(engine, frame, node, value, "list of tools", "tools", kinds=_ORDER_KINDS, atoms=atoms)
+    arrive(engine, frame, node, value, TOOL_LIST, "tools", kinds=ORDER_KINDS, atoms=atoms)
 
 
 def list_positions(

@@ -136,6 +136,13 @@ def _result(
         return construct.construct(engine, frame, node, shape.cls, arguments)
     if isinstance(shape, Lambda):
         return shape.result
+    if isinstance(shape, Obj):
+        called = engine.method(shape.cls, "__call__")
+        if called is None:
+            return NOTHING
+        return call_function(
+            engine, frame, (called,), arguments.positional, arguments.keywords, function, node, shape.cls, arguments.nodes, arguments.rest
+        )
     if isinstance(shape, Bound):
         return methods.method(engine, frame, node, shape.receiver, last, arguments)
     dotted = shape.dotted if isinstance(shape, Ext) else ""
@@ -197,7 +204,9 @@ def external(
         if sources.PLACE_SERVICES.search(str(arguments.positional[0].shape.value)):
             return engine.source(frame, node, "user", "user", f"{spelt}()")
     if last == "super":
-        return Value(shape=Obj(frame.cls)) if frame.cls is not None else NOTHING
+        if frame.cls is None:
+            return NOTHING
+        return Value(shape=Obj(frame.cls, above=frame.function.cls if frame.function is not None else None))
     if last in ("set", "frozenset") and name in ("set", "frozenset"):
         if not arguments.positional:
             return Value(EMPTY, None, engine.source(frame, node, "set", "process", "a set").atoms)
@@ -291,6 +300,12 @@ def external(
     if last in ("dumps",):
         atoms = arguments.positional[0].all_atoms() if arguments.positional else EMPTY
         return Value(atoms) if atoms else NOTHING
+    if name.endswith("random.Random") and not arguments.positional:
+        return Value(shape=Ext("random"))
+    if last == "strftime" and len(arguments.positional) == 2 and not name.startswith("time."):
+        spec = arguments.positional[1].shape
+        clock_value = arguments.positional[0].text()
+        return cut(clock_value, clock.of_format(spec.value)) if isinstance(spec, Const) and isinstance(spec.value, str) else clock_value
     if last == "strftime" and name.startswith("time.") and len(arguments.positional) > 1:
         return _formatted_clock(arguments.positional[1].text(), name, last, arguments)
     if last in transfers.FUNCTIONS:
@@ -428,8 +443,11 @@ def call_function(
     holding = (
         bool(rest.atoms) or any(v.all_atoms() for v in positional) or any(v.all_atoms() for v, _ in keywords.values())
     )
+    # A function in a function may set the names of the outer one.
+    inner = any(f.env is not None for f in functions)
     if (
         not holding
+        and not inner
         and frame.stmt is not None
         and isinstance(frame.stmt, ast.Expr)
         and _is_whole(frame.stmt.value, node)
@@ -437,7 +455,7 @@ def call_function(
         # Nothing goes in, and nobody asks what comes out.
         return NOTHING
     for function in functions:
-        if function.plain and not holding:
+        if function.plain and not holding and not inner:
             continue
         frame.module.used.add(function.module.name)
         owner = cls
@@ -446,10 +464,46 @@ def call_function(
         summary = engine.summary(function, owner)
         values = _bind(function, positional, keywords, bound, nodes, node, rest)
         _param_sinks(engine, frame, function, summary, values, node)
-        results.append(_returned(engine, frame, function, summary, values, node))
+        results.append(_returned(engine, frame, function, summary, values, node, bound))
+        if bound is not None and isinstance(bound.shape, Obj):
+            after = _changed(engine, frame, function, summary, values, bound, bound.shape, node) if holding else bound
+            last = results[-1].shape
+            if isinstance(last, Obj) and last.cls is bound.shape.cls and not last.fields and last.made is None:
+                # `return self`
+                results[-1] = after
         if function.decorators:
             results.append(_wrapped(engine, frame, function, node))
     return join_all(results)
+
+
+def _changed(
+    engine: Engine,
+    frame: Frame,
+    function: FunctionInfo,
+    summary: Summary,
+    values: dict[str, tuple[Value, ast.AST]],
+    bound: Value,
+    shape: Obj,
+    node: ast.AST,
+) -> Value:
+    """The object after a method put its argument into it: `builder.add(text)`."""
+    target = node.func.value if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) else None
+    if shape.above is not None or function.name == "__init__":
+        return bound
+    fields = dict(shape.fields)
+    given = {k: v for k, (v, _) in values.items()}
+    for name, value in summary.writes.items():
+        new = substitute(value, function.key, given, None)
+        if any(a.source is not None for a in new.all_atoms().values()):
+            fields[name] = join(fields[name], new) if name in fields else new
+    if fields.keys() == shape.fields.keys() and all(fields[k] is shape.fields[k] for k in fields):
+        return bound
+    after = Value(bound.atoms, Obj(shape.cls, fields, shape.made))
+    if isinstance(target, ast.Name):
+        from pytest_cachesafe.lint.flow.execute import bind
+
+        bind(engine, frame, target, after, mutated=True)
+    return after
 
 
 def _wrapped(engine: Engine, frame: Frame, function: FunctionInfo, node: ast.AST) -> Value:
@@ -527,9 +581,10 @@ def _param_sinks(
     values: dict[str, tuple[Value, ast.AST]],
     node: ast.AST,
 ) -> None:
-    from pytest_cachesafe.lint.flow.arrive import _function_of, prompt_atoms
+    from pytest_cachesafe.lint.flow.arrive import ORDER_KINDS, TOOL_LIST, _function_of, prompt_atoms
 
-    for sink in tuple(summary.sinks.values()):
+    sinks_of_init = engine.made_sinks.get(function.key, {}) if function.name == "__init__" else {}
+    for sink in (*summary.sinks.values(), *sinks_of_init.values()):
         given = values.get(sink.param)
         if given is None:
             continue
@@ -537,8 +592,11 @@ def _param_sinks(
         if sink.vote:
             user_text(engine, frame, value)
             continue
-        atoms = prompt_atoms(engine, frame, value, where)
+        listed = sink.sink == TOOL_LIST
+        atoms = value.all_atoms() if listed else prompt_atoms(engine, frame, value, where)
         for atom in atoms.values():
+            if listed and atom.source is not None and atom.source.kind not in ORDER_KINDS:
+                continue
             if atom.mark is not None:
                 vote(
                     engine,
@@ -582,6 +640,7 @@ def _returned(
     summary: Summary,
     values: dict[str, tuple[Value, ast.AST]],
     node: ast.AST,
+    bound: Value | None,
 ) -> Value:
     returns = summary.returns
     if returns is NOTHING:
@@ -589,7 +648,26 @@ def _returned(
     if any(d.rsplit(".", 1)[-1] in ("cache", "lru_cache", "cached", "alru_cache") for d in function.decorators):
         returns = _kept(returns)
     step = Step(frame.module.name, getattr(node, "lineno", 1), f"returned by {function.name}()")
-    return substitute(returns, function.key, {k: v for k, (v, _) in values.items()}, step)
+    result = substitute(returns, function.key, {k: v for k, (v, _) in values.items()}, step)
+    if bound is not None and isinstance(bound.shape, Obj) and bound.shape.made is not None:
+        # What the object was made with comes out of its methods.
+        result = substitute(result, *bound.shape.made, None)
+    if bound is not None and isinstance(bound.shape, Obj) and bound.shape.fields:
+        result = _with_fields(engine, result, bound.shape)
+    return result
+
+
+def _with_fields(engine: Engine, result: Value, shape: Obj) -> Value:
+    """What methods put into this object, where a result holds their parameters."""
+    open_keys = {k for k, a in result.all_atoms().items() if a.source is None and a.mark is None}
+    if not open_keys:
+        return result
+    atoms = result.atoms
+    for name, value in shape.fields.items():
+        known = engine.attribute(shape.cls, name)
+        if known is not None and not open_keys.isdisjoint(known.all_atoms()):
+            atoms = merge(atoms, {k: a for k, a in value.all_atoms().items() if a.source is not None})
+    return Value(atoms, result.shape, result.latent)
 
 
 def substitute(value: Value, key: str, given: dict[str, Value], step: Step | None, depth: int = 4) -> Value:
@@ -617,7 +695,8 @@ def substitute(value: Value, key: str, given: dict[str, Value], step: Step | Non
                 {k: substitute(v, key, given, step, depth - 1) for k, v in shape.fields.items()}, shape.mark
             )
         elif isinstance(shape, Obj) and shape.fields:
-            shape = Obj(shape.cls, {k: substitute(v, key, given, step, depth - 1) for k, v in shape.fields.items()})
+            inner = {k: substitute(v, key, given, step, depth - 1) for k, v in shape.fields.items()}
+            shape = Obj(shape.cls, inner, shape.made)
         elif isinstance(shape, Lambda):
             shape = Lambda(substitute(shape.result, key, given, step, depth - 1))
         elif isinstance(shape, ParamShape):

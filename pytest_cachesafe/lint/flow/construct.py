@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.lint.flow.module import dotted_name
-from pytest_cachesafe.lint.flow.values import EMPTY, NOTHING, DictShape, Func, Lambda, Obj, Value, join, merge
+from pytest_cachesafe.lint.flow.values import EMPTY, NOTHING, DictShape, Ext, Func, Lambda, Obj, Value, join, merge
 from pytest_cachesafe.lint.tables import transfers
 
 if TYPE_CHECKING:
@@ -27,6 +27,12 @@ def construct(engine: Engine, frame: Frame, node: ast.Call, cls: ClassInfo, argu
     fields: dict[str, Value] = {}
     made = Value(shape=Obj(cls))
     if init is not None:
+        if any(a.source is not None for value in arguments.every() for a in value.all_atoms().values()):
+            # Its methods say what becomes of what it is made with.
+            for base in engine.mro(cls):
+                for method in base.methods.values():
+                    if method is not init:
+                        engine.summary(method, cls)
         call_function(
             engine,
             frame,
@@ -51,25 +57,33 @@ def construct(engine: Engine, frame: Frame, node: ast.Call, cls: ClassInfo, argu
         }
         for name, value in engine.attributes_with_parameters(cls).items():
             fields[name] = substitute(value, init.key, given, None)
+        return Value(_text_of(fields) if _is_text(engine, cls) else EMPTY, Obj(cls, fields, (init.key, given)))
     else:
         names = [n for c in reversed(engine.mro(cls)) for n in annotated(c)]
         for name, value in zip(names, arguments.positional):
             fields[name] = value
         for name, (value, _) in arguments.keywords.items():
             fields[name] = value
-    words = engine.base_words(cls)
-    text = any(transfers.TEXT_CLASSES.search(w) for w in words)
+    text = _is_text(engine, cls)
     if init is None and not text:
         for name, value in fields.items():
             if any(a.source is not None for a in value.atoms.values()):
                 old = cls.constructed.get(name)
                 cls.constructed[name] = value if old is None else join(old, value)
+                engine.grown.add(cls.key)
+    return Value(_text_of(fields) if text else EMPTY, Obj(cls, fields))
+
+
+def _is_text(engine: Engine, cls: ClassInfo) -> bool:
+    return any(transfers.TEXT_CLASSES.search(w) for w in engine.base_words(cls))
+
+
+def _text_of(fields: dict[str, Value]) -> Any:
     atoms = EMPTY
-    if text:
-        for name in ("content", "text", "template", "prompt", "parts", "value"):
-            if name in fields:
-                atoms = merge(atoms, fields[name].all_atoms())
-    return Value(atoms, Obj(cls, fields))
+    for name in ("content", "text", "template", "prompt", "parts", "value"):
+        if name in fields:
+            atoms = merge(atoms, fields[name].all_atoms())
+    return atoms
 
 
 def annotated(cls: ClassInfo) -> list[str]:
@@ -94,6 +108,10 @@ def field_default(engine: Engine, frame: Frame, arguments: Arguments) -> Value:
             return shape.result
         if isinstance(shape, Func):
             return call_function(engine, frame, shape.functions, [], {}, shape.bound, given[1], None)
+        if isinstance(shape, Ext):
+            known = engine.tables.calls.get(shape.dotted)
+            if known is not None:
+                return engine.source(frame, given[1], *known, f"{shape.dotted}()")
         return NOTHING
     if "default" in arguments.keywords:
         return arguments.keywords["default"][0]

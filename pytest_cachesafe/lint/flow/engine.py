@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.model import Source, Span, Step
-from pytest_cachesafe.lint.flow.frame import Frame, Summary
+from pytest_cachesafe.lint.flow.frame import Frame, ParamSink, Summary
 from pytest_cachesafe.lint.flow.module import ClassInfo, FunctionInfo, Module, dotted_name
 from pytest_cachesafe.lint.flow.values import Atom, Cls, Ext, Func, Lazy, ModShape, Obj, ParamShape, Value, join
 from pytest_cachesafe.lint.parse import column
@@ -41,6 +41,10 @@ class Engine:
         self._running: set[tuple[str, str]] = set()
         self.depth = 0
         self._idle = 0
+        # Classes whose objects were made with something volatile: who gets them by annotation is looked at again.
+        self.grown: set[str] = set()
+        # Parameters of constructors that reach sinks in methods, by the key of the constructor.
+        self.made_sinks: dict[str, dict[tuple[str, str, str], ParamSink]] = {}
         self._inert_files: dict[str, bool] = {}
         # Arrivals and votes by the file whose analysis they belong to.
         self.hits: dict[str, list[Hit]] = {}
@@ -346,6 +350,17 @@ class Engine:
             self._running.discard(key)
         self.summaries[key] = frame.summary
         return frame.summary
+
+    def again(self, functions: list[FunctionInfo]) -> None:
+        """Summarise those functions anew that get an object of a class of `grown`, now that its fields are known."""
+        from pytest_cachesafe.lint.flow.execute import annotated_class
+
+        for function in functions:
+            arguments = function.node.args
+            classes = (annotated_class(self, function, a.annotation) for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
+            if any(c is not None and c.key in self.grown for c in classes):
+                self.summaries.pop((function.key, function.cls.key if function.cls is not None else ""), None)
+                self.summary(function)
 
     def _context(self, defining: ClassInfo, cls: ClassInfo) -> ClassInfo:
         """The class a method is evaluated for: the defining one, unless a class below brings something volatile."""

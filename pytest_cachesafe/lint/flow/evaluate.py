@@ -41,6 +41,7 @@ from pytest_cachesafe.lint.tables import sources, transfers
 __all__ = ["evaluate", "finer", "iterated"]
 
 _ORDER_KINDS = frozenset(("set", "listing"))
+_RECALLED = frozenset(("memory", "memories", "summary", "fact", "facts", "topics", "input"))
 _BUILTINS = frozenset((
     "id", "hash", "str", "repr", "list", "tuple", "dict", "set", "frozenset", "sorted", "reversed", "map", "filter", "zip", "enumerate", "format", "open", "len", "min", "max",
     "sum", "int", "float", "round", "getattr", "next", "iter", "vars", "super", "print", "isinstance", "bytes", "any", "all", "type", "bool", "object", "abs", "range", "hasattr", "setattr", "Exception",
@@ -99,6 +100,12 @@ def _attribute(engine: Engine, frame: Frame, node: ast.Attribute) -> Value:
         written = frame.lookup(f"{node.value.id}.{node.attr}")
         if written is not None:
             return written
+    env = frame.module.env
+    if env:
+        whole = env.get(dotted_name(node))
+        if whole is not None and isinstance(whole.shape, (Lazy, ModShape)):
+            # import a.b
+            return engine.forced(frame.module, env, dotted_name(node)) or NOTHING
     owner = evaluate(engine, frame, node.value)
     value = attribute(engine, frame, owner, node.attr, node)
     if not value.atoms and not isinstance(value.shape, (Func, Cls, ModShape, Const)):
@@ -142,7 +149,7 @@ def attribute(engine: Engine, frame: Frame, owner: Value, name: str, node: ast.e
     if isinstance(shape, Obj):
         if name in shape.fields:
             return shape.fields[name]
-        method = engine.method(shape.cls, name)
+        method = engine.method(shape.cls, name, shape.above)
         if method is not None:
             if method.kind == "property":
                 return call_function(engine, frame, (method,), [], {}, owner, node, shape.cls)
@@ -163,7 +170,7 @@ def attribute(engine: Engine, frame: Frame, owner: Value, name: str, node: ast.e
             continue
         if part is not None and atom.source.kind == "clock":
             atoms[key] = finer(atom, part)
-        elif name in transfers.KEPT_ATTRIBUTES or atom.source.kind == "memory":
+        elif name in transfers.KEPT_ATTRIBUTES or (atom.source.kind == "memory" and name in _RECALLED):
             atoms[key] = atom
     known_method = sources.METHODS.get(name)
     if known_method is not None and name == "hexsha":
@@ -414,11 +421,15 @@ def _subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Value:
     index = evaluate(engine, frame, node.slice) if not isinstance(node.slice, ast.Slice) else NOTHING
     if isinstance(owner.shape, Ext) and owner.shape.dotted == "os.environ":
         return _environment(engine, frame, node, index)
-    if owner.atoms:
+    if any(a.source is not None for a in owner.atoms.values()):
         granularity = _sliced(node)
         if granularity is not None:
             return cut(Value(_sources(merge(owner.atoms, owner.latent))), granularity)
-    elif isinstance(index.shape, Const) and isinstance(index.shape.value, str) and owner.shape is None:
+    elif (
+        isinstance(index.shape, Const)
+        and isinstance(index.shape.value, str)
+        and (owner.shape is None or isinstance(owner.shape, (ParamShape, Ext, Bound)))
+    ):
         personal = _personal_item(engine, frame, node, index.shape.value)
         if personal is not None:
             return personal

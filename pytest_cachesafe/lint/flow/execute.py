@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from cachesafe_rules.model import Step
-from pytest_cachesafe.lint.flow.arrive import arrive, new_mark
+from pytest_cachesafe.lint.flow.arrive import arrive, new_mark, role_of
+from pytest_cachesafe.lint.flow.calls import call_function
 from pytest_cachesafe.lint.flow.engine import Engine, holder, parameter
 from pytest_cachesafe.lint.flow.evaluate import evaluate, iterated
 from pytest_cachesafe.lint.flow.frame import Frame, ParamSink
@@ -32,7 +33,7 @@ from pytest_cachesafe.lint.flow.values import (
 )
 from pytest_cachesafe.lint.tables import sinks, sources
 
-__all__ = ["assign", "bind", "run_body", "run_class_body", "run_function"]
+__all__ = ["annotated_class", "assign", "bind", "run_body", "run_class_body", "run_function"]
 
 
 _BESIDE_SYSTEM = frozenset(
@@ -61,6 +62,7 @@ def run_function(engine: Engine, function: FunctionInfo, cls: ClassInfo | None, 
     for value in frame.returned:
         returned = join(returned, value)
     frame.summary.returns = returned
+    frame.summary.writes = frame.writes
     if not quiet:
         for nested in frame.nested:
             engine.summary(nested, cls)
@@ -97,7 +99,7 @@ def _parameters(engine: Engine, frame: Frame, function: FunctionInfo, cls: Class
         )
         if isinstance(default, ast.Constant):
             value = Value(value.atoms, ParamShape(name, default.value))
-        known = _annotated(engine, function, arg.annotation)
+        known = annotated_class(engine, function, arg.annotation)
         if known is not None:
             value = Value(value.atoms, Obj(known))
         if given.atoms:
@@ -128,7 +130,8 @@ def _takes_system(engine: Engine, function: FunctionInfo, name: str) -> bool:
     return engine.tables.is_system_name(name)
 
 
-def _annotated(engine: Engine, function: FunctionInfo, annotation: ast.expr | None) -> ClassInfo | None:
+def annotated_class(engine: Engine, function: FunctionInfo, annotation: ast.expr | None) -> ClassInfo | None:
+    """The class of the project that an annotation means."""
     if annotation is None:
         return None
     env = function.module.env or {}
@@ -326,6 +329,8 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
         key = target.slice.value
         if isinstance(key, str) and (key in sinks.SYSTEM_KEYS or key == "system"):
             arrive(engine, frame, node, value, f"{key!r} of a request")
+        elif key in ("content", "text") and _is_system_dict(engine, frame, target.value):
+            arrive(engine, frame, node, value, "system message")
         elif key in ("content", "text") and _is_first_message(target.value):
             arrive(engine, frame, node, value, f"{dotted_name(target.value) or 'the first message'}[{key!r}]")
         elif (
@@ -379,6 +384,14 @@ def _is_tool_attribute(engine: Engine, frame: Frame, target: ast.Attribute, node
     if owner == "self" and frame.cls is not None:
         return any(sinks.TOOL_CLASSES.search(w) for w in engine.base_words(frame.cls))
     return owner.rsplit(".", 1)[-1].lower().endswith("tool")
+
+
+def _is_system_dict(engine: Engine, frame: Frame, node: ast.expr) -> bool:
+    """A message of the system role that is completed key by key."""
+    if not isinstance(node, (ast.Name, ast.Attribute)):
+        return False
+    shape = evaluate(engine, frame, node).shape
+    return isinstance(shape, DictShape) and role_of(shape.fields.get("role")) == "system"
 
 
 def _is_first_message(node: ast.expr) -> bool:
@@ -528,7 +541,9 @@ def _if(engine: Engine, frame: Frame, stmt: ast.If) -> None:
 
 
 def _is_main(test: ast.expr) -> bool:
-    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
+    return isinstance(test, ast.Compare) and any(
+        isinstance(n, ast.Name) and n.id == "__name__" for n in (test.left, *test.comparators)
+    )
 
 
 def _for(engine: Engine, frame: Frame, stmt: Any) -> None:
@@ -552,6 +567,10 @@ def _while(engine: Engine, frame: Frame, stmt: ast.While) -> None:
 def _with(engine: Engine, frame: Frame, stmt: Any) -> None:
     for item in stmt.items:
         value = evaluate(engine, frame, item.context_expr)
+        if isinstance(value.shape, Obj):
+            enter = engine.method(value.shape.cls, "__enter__") or engine.method(value.shape.cls, "__aenter__")
+            if enter is not None:
+                value = call_function(engine, frame, (enter,), [], {}, value, item.context_expr, value.shape.cls)
         if item.optional_vars is not None:
             bind(engine, frame, item.optional_vars, value)
     run_body(engine, frame, stmt.body)

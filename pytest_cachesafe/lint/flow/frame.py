@@ -29,11 +29,13 @@ class ParamSink(NamedTuple):
 class Summary:
     """What callers need to know of a function."""
 
-    __slots__ = ("returns", "sinks")
+    __slots__ = ("returns", "sinks", "writes")
 
     def __init__(self) -> None:
         self.returns: Value = NOTHING
         self.sinks: dict[tuple[str, str, str], ParamSink] = {}
+        # What a method sets on its object, in terms of its parameters.
+        self.writes: dict[str, Value] = {}
 
 
 class Frame:

@@ -113,13 +113,25 @@ class ListShape(Shape):
 
 
 class Obj(Shape):
-    """An object of a class of the project; `fields` are set on this very object, the class knows the rest."""
+    """An object of a class of the project; `fields` are set on this very object, the class knows the rest.
 
-    __slots__ = ("cls", "fields")
+    `made` are the arguments of its constructor (key of `__init__`, values by name); `above` is set on what `super()`
+    gives: methods are looked for behind that class.
+    """
 
-    def __init__(self, cls: ClassInfo, fields: dict[str, Value] | None = None) -> None:
+    __slots__ = ("above", "cls", "fields", "made")
+
+    def __init__(
+        self,
+        cls: ClassInfo,
+        fields: dict[str, Value] | None = None,
+        made: tuple[str, dict[str, Value]] | None = None,
+        above: ClassInfo | None = None,
+    ) -> None:
         self.cls = cls
         self.fields = fields or {}
+        self.made = made
+        self.above = above
 
 
 class Cls(Shape):
@@ -319,7 +331,7 @@ def _join_shapes(a: Shape | None, b: Shape | None) -> Shape | None:
         fields = dict(a.fields)
         for key, value in b.fields.items():
             fields[key] = join(fields[key], value) if key in fields else value
-        return Obj(a.cls, fields)
+        return Obj(a.cls, fields, a.made or b.made, a.above or b.above)
     if isinstance(a, Lambda) and isinstance(b, Lambda):
         return Lambda(join(a.result, b.result))
     if isinstance(a, Const) and isinstance(b, Const):
