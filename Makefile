@@ -8,6 +8,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --no-input -q
 WORKERS ?= 2
+# Not examples/lint_demo, which has the faults that it shows. It cannot be excluded in pyproject.toml: then it could not
+# be linted at all where it lies.
+LINTED := pytest_cachesafe rules benchmarks $(filter-out examples/lint_demo/,$(wildcard examples/*/))
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
 MAKEFLAGS += --no-print-directory
 
@@ -65,7 +68,7 @@ lint: $(VENV)/.test
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/cachesafe lint . --strict
+	$(BIN)/cachesafe lint $(LINTED) --strict
 
 format: $(VENV)/.test
 	$(BIN)/ruff format .
