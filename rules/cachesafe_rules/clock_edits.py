@@ -30,12 +30,19 @@ _ANY_DATE = re.compile(r"%[-_0^#]*[YyGmbBhdejxDFcsuaAVUW]")
 _DAY = re.compile(r"%[-_0^#]*[djxDFeu]|%[-_0^#]*[yYG].*%[-_0^#]*[mbBhVUW]", re.DOTALL)
 # Longer ones are not formats of dates.
 _LONG = 200
+# Sources of one report that a fix is tried for.
+_MANY = 12
 _ISO_DAY = "%Y-%m-%d"
 _NOW = frozenset(f"{head}datetime.{call}" for head in ("", "datetime.", "dt.") for call in ("now", "utcnow", "today"))
 
 
 def clock_fix(report: Report, source: str) -> Fix | None:
-    """The best fix for a clock in a system text: into the newest user message, else cut to the day."""
+    """The best fix for a clock in a system text: into the newest user message, else cut to the day.
+
+    None where a report folds more sources than anybody would want moved at once; each costs a walk over the file.
+    """
+    if len(places(report)) > _MANY:
+        return None
     return move_to_user(report, source) or day_resolution(report, source)
 
 

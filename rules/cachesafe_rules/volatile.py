@@ -71,7 +71,7 @@ def volatile(root: Expr | None) -> str | None:
             for taint in expr.taints:
                 source = taint.source
                 if source.kind in _KINDS and not source.frozen and source.granularity not in _LONG:
-                    return source.api
+                    return source.api.removesuffix("()")
         if expr.call is not None and _is_source(expr.call):
             return expr.call.name
     return None
