@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cachesafe_rules.model import Arrival, Source, Taint
 from pytest_cachesafe.lint.flow.arrive import Hit
+from pytest_cachesafe.lint.flow.classes import base_words, find_method, matters, mro
 from pytest_cachesafe.lint.flow.clock import rank
 from pytest_cachesafe.lint.flow.engine import Engine
 from pytest_cachesafe.lint.flow.values import TemplateShape
@@ -167,19 +168,19 @@ def _text(lines: list[str], node: ast.stmt) -> str:
 
 def _analyse_class(engine: Engine, cls: ClassInfo, lines: list[str], small: bool, names: tuple[str, ...]) -> None:
     engine.run_class(cls)
-    tool = any(sinks.TOOL_CLASSES.search(word) for word in engine.base_words(cls))
+    tool = any(sinks.TOOL_CLASSES.search(word) for word in base_words(engine, cls))
     for method in cls.methods.values():
         if tool or small or may_matter(_text(lines, method.node), names):
             engine.summary(method, cls)
-    chain = engine.mro(cls)[1:]
+    chain = mro(engine, cls)[1:]
     overridden = {name for base in chain for name in base.methods if name in cls.methods and name != "__init__"}
-    if not overridden or not engine.matters(cls):
+    if not overridden or not matters(engine, cls):
         return
     for base in chain:
         for method in base.methods.values():
             if (
                 method.name not in cls.methods
-                and engine.method(cls, method.name) is method
+                and find_method(engine, cls, method.name) is method
                 and _calls_any(engine.body(method), overridden)
             ):
                 # A method of the base that means this class's own when it runs for its objects.

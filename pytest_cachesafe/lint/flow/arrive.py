@@ -1,32 +1,25 @@
-"""Sinks: what reaches a cached prefix, and the votes that decide whether it really does."""
+"""Sinks: what reaches a cached prefix, here or in a caller."""
 
 from __future__ import annotations
 
 import ast
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cachesafe_rules.model import Span, Step, Taint
-from pytest_cachesafe.lint.flow.frame import ParamSink
-from pytest_cachesafe.lint.flow.values import (
-    EMPTY,
-    Atom,
-    Const,
-    DictShape,
-    Func,
-    Lambda,
-    ListShape,
-    Mark,
-    Obj,
-    Value,
-    merge,
-)
+from cachesafe_rules.model import Step, Taint
+from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, volatile_atoms
+from pytest_cachesafe.lint.flow.frame import ParamSink, function_of
+from pytest_cachesafe.lint.flow.marks import role_of, vote
+from pytest_cachesafe.lint.flow.values import DictShape, Func, Lambda, ListShape, Obj
 from pytest_cachesafe.lint.tables import sinks
 
 if TYPE_CHECKING:
+    from cachesafe_rules.model import Span
+    from pytest_cachesafe.lint.flow.atoms import Atom, Mark
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
+    from pytest_cachesafe.lint.flow.values import Value
 
-__all__ = ["Hit", "arrive", "dict_arrivals", "list_positions", "marks_of", "vote"]
+__all__ = ["ORDER_KINDS", "TOOL_LIST", "Hit", "arrive", "hit", "prompt_atoms"]
 
 # Handed down through one argument at most, and not into another file: farther away they are somebody's identifiers.
 _NEAR_KINDS = frozenset(("user", "session", "env", "random", "temp", "set", "listing", "state", "repr"))
@@ -74,10 +67,11 @@ def prompt_atoms(engine: Engine, frame: Frame, value: Value, node: ast.AST, dept
     if isinstance(shape, Lambda):
         return merge(atoms, prompt_atoms(engine, frame, shape.result, node, depth - 1))
     if isinstance(shape, Func):
-        from pytest_cachesafe.lint.flow.calls import call_function
+        # Applying a function asks what arrives in it.
+        from pytest_cachesafe.lint.flow.apply import call_function
 
         result = call_function(engine, frame, shape.functions, [], {}, shape.bound, node, None)
-        return merge(atoms, _sources(prompt_atoms(engine, frame, result, node, depth - 1)))
+        return merge(atoms, volatile_atoms(prompt_atoms(engine, frame, result, node, depth - 1)))
     if isinstance(shape, Obj):
         for name in ("content", "text"):
             if name in shape.fields:
@@ -104,10 +98,6 @@ def _list_atoms(engine: Engine, frame: Frame, shape: ListShape, node: ast.AST, d
         if not found:
             stable_before = True
     return atoms
-
-
-def _sources(atoms: Any) -> Any:
-    return {k: a for k, a in atoms.items() if a.source is not None or a.mark is not None}
 
 
 def arrive(
@@ -138,7 +128,7 @@ def arrive(
             if atom.hops < _FARTHEST and atom.key[0] == "p":
                 step = Step(name, row, f"reaches the {sink}")
                 key = (atom.key[2], sink, part)
-                function = _function_of(frame, atom)
+                function = function_of(frame, atom)
                 found = ParamSink(atom.key[2], sink, part, (step,), atom.hops, marks)
                 if function is not None:
                     function.summary.sinks.setdefault(key, found)
@@ -154,16 +144,6 @@ def arrive(
 
 def _named(marks: tuple[Mark, ...]) -> bool:
     return any(m.key.startswith("name:") for m in marks)
-
-
-def _function_of(frame: Frame, atom: Atom) -> Frame | None:
-    """The frame whose parameter an atom is: this one or one around it."""
-    current: Frame | None = frame
-    while current is not None:
-        if current.function is not None and current.function.key == atom.key[1]:
-            return current
-        current = current.parent
-    return None
 
 
 def hit(
@@ -196,148 +176,3 @@ def hit(
     engine.hits.setdefault(frame.owner, []).append(
         Hit(sink, part, span, frame.qualname, Taint(source, (*steps, *tail)), tuple(m.key for m in marks))
     )
-
-
-def vote(engine: Engine, frame: Frame, mark: Mark, word: str) -> None:
-    """Say what a marked text is used for."""
-    if not frame.quiet:
-        engine.votes.setdefault(frame.owner, []).append((mark.key, word))
-
-
-def new_mark(frame: Frame, node: ast.AST, prefix: str) -> Mark:
-    """A mark for a place."""
-    return Mark(f"{prefix}:{frame.module.name}:{getattr(node, 'lineno', 0)}:{getattr(node, 'col_offset', 0)}")
-
-
-def marks_of(value: Value, depth: int = 3) -> list[Mark]:
-    """Marks of a value and of the messages in it."""
-    found = [a.mark for a in value.atoms.values() if a.mark is not None]
-    shape = value.shape
-    if isinstance(shape, DictShape):
-        if shape.mark is not None:
-            found.append(shape.mark)
-        if depth:
-            for name in ("messages", "content"):
-                if name in shape.fields:
-                    found += marks_of(shape.fields[name], depth - 1)
-    elif isinstance(shape, ListShape) and depth:
-        for item in shape.items:
-            found += marks_of(item, depth - 1)
-    return found
-
-
-def role_of(value: Value | None) -> str:
-    """`system`, `other` or "" of the value of a role field."""
-    if value is None:
-        return ""
-    shape = value.shape
-    if isinstance(shape, Const) and isinstance(shape.value, str):
-        word = shape.value.lower()
-        return "system" if word in sinks.SYSTEM_ROLES else "other" if word in sinks.OTHER_ROLES else ""
-    return ""
-
-
-def message(
-    engine: Engine, frame: Frame, node: ast.AST, role: str, content: Value, content_node: ast.AST, label: str
-) -> Mark | None:
-    """A message of a role: system text arrives, other text takes back what was only named like system text."""
-    if role == "system":
-        if _is_reminder(frame, content_node):
-            # Put behind the history by design.
-            return new_mark(frame, node, "message")
-        mark = new_mark(frame, node, "message")
-        arrive(engine, frame, content_node, content, label, "system", (mark,))
-        return mark
-    if role == "other":
-        user_text(engine, frame, content)
-    return None
-
-
-def _is_reminder(frame: Frame, node: ast.AST) -> bool:
-    from pytest_cachesafe.lint.flow.module import dotted_name
-
-    words = f"{dotted_name(node)} {frame.qualname}".lower()
-    return "reminder" in words or "heartbeat" in words
-
-
-def user_text(engine: Engine, frame: Frame, content: Value) -> None:
-    """Text of a message that is not the system's."""
-    for atom in content.all_atoms().values():
-        if atom.mark is not None:
-            vote(engine, frame, atom.mark, "user")
-        elif atom.source is None and atom.key[0] == "p":
-            function = _function_of(frame, atom)
-            if function is not None:
-                function.summary.sinks.setdefault(
-                    (atom.key[2], "", "user"), ParamSink(atom.key[2], "", "user", (), 0, (), "user")
-                )
-
-
-def dict_arrivals(engine: Engine, frame: Frame, node: ast.AST, value: Value, nodes: dict[str, ast.expr]) -> Value:
-    """A dict or pair display that is a message, a request or a tool."""
-    shape = value.shape
-    if isinstance(shape, ListShape):
-        role, content = shape.items
-        if isinstance(role.shape, Const) and role_of(role) and isinstance(node, ast.Tuple):
-            mark = message(engine, frame, node, role_of(role), content, node.elts[1], "system message")
-            if mark is not None:
-                return Value(value.atoms, DictShape({"role": role, "content": content}, mark))
-        return value
-    if not isinstance(shape, DictShape):
-        return value
-    fields = shape.fields
-    if "role" in fields and ("content" in fields or "parts" in fields or "text" in fields):
-        name = "content" if "content" in fields else "parts" if "parts" in fields else "text"
-        role_value = fields["role"]
-        role_name = role_of(role_value)
-        if not role_name and "role" in nodes:
-            from pytest_cachesafe.lint.flow.module import dotted_name
-
-            role_name = role_word(dotted_name(nodes["role"]))
-        mark = message(engine, frame, node, role_name, fields[name], nodes.get(name, node), "system message")
-        if mark is not None:
-            return Value(value.atoms, DictShape(fields, mark))
-        return value
-    for key in fields:
-        beside = sinks.KEYS_BESIDE.get(key)
-        if (key in sinks.SYSTEM_KEYS or (beside is not None and beside & fields.keys())) and key in nodes:
-            arrive(engine, frame, nodes[key], fields[key], f"{key!r} of a request")
-    if "description" in fields and sinks.TOOL_KEYS & fields.keys():
-        for key in ("name", "description", "input_schema", "inputSchema", "parameters"):
-            if key in nodes:
-                arrive(engine, frame, nodes[key], fields[key], f"{key} of a tool", "tools", atoms=fields[key].all_atoms())
-    if "tools" in fields and "tools" in nodes and fields.keys() & sinks.BESIDE_TOOLS:
-        tools(engine, frame, nodes["tools"], fields["tools"])
-    return value
-
-
-def role_word(spelt: str) -> str:
-    """The role a dotted name stands for."""
-    if sinks.is_system_role(spelt):
-        return "system"
-    last = spelt.rsplit(".", 1)[-1].lower()
-    return "other" if last in sinks.OTHER_ROLES else ""
-
-
-def tools(engine: Engine, frame: Frame, node: ast.AST, value: Value) -> None:
-    """The `tools` of a request: their order matters, whatever they are."""
-    atoms = value.all_atoms()
-    arrive(engine, frame, node, value, TOOL_LIST, "tools", kinds=ORDER_KINDS, atoms=atoms)
-
-
-def list_positions(
-    engine: Engine, frame: Frame, added: tuple[Value, ...], before: tuple[Value, ...], exact: bool
-) -> None:
-    """Messages put behind `before`: a system message counts only at the head, and as the first of its kind."""
-    for value in added:
-        shape = value.shape
-        if not isinstance(shape, DictShape) or shape.mark is None:
-            continue
-        if not exact or any(not _is_system(v) for v in before):
-            vote(engine, frame, shape.mark, "tail")
-        elif before:
-            vote(engine, frame, shape.mark, "second")
-
-
-def _is_system(value: Value) -> bool:
-    return isinstance(value.shape, DictShape) and value.shape.mark is not None

@@ -5,31 +5,32 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from pytest_cachesafe.lint.flow.module import dotted_name
-from pytest_cachesafe.lint.flow.values import EMPTY, NOTHING, DictShape, Ext, Func, Lambda, Obj, Value, join, merge
+from pytest_cachesafe.lint.flow.apply import bind_arguments, call_function
+from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
+from pytest_cachesafe.lint.flow.classes import annotated_names, attributes_with_parameters, base_words, find_method, mro
+from pytest_cachesafe.lint.flow.substitute import substitute
+from pytest_cachesafe.lint.flow.values import NOTHING, DictShape, Ext, Func, Lambda, Obj, Value, join
 from pytest_cachesafe.lint.tables import transfers
 
 if TYPE_CHECKING:
-    from pytest_cachesafe.lint.flow.calls import Arguments
+    from pytest_cachesafe.lint.flow.arguments import Arguments
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
     from pytest_cachesafe.lint.flow.module import ClassInfo
 
-__all__ = ["annotated", "construct", "field_default", "text_object"]
+__all__ = ["construct", "field_default", "text_object"]
 
 
 def construct(engine: Engine, frame: Frame, node: ast.Call, cls: ClassInfo, arguments: Arguments) -> Value:
     """An object of a class of the project: volatile per field, unless the class is text."""
-    from pytest_cachesafe.lint.flow.calls import call_function, substitute
-
     frame.module.used.add(cls.module.name)
-    init = engine.method(cls, "__init__")
+    init = find_method(engine, cls, "__init__")
     fields: dict[str, Value] = {}
     made = Value(shape=Obj(cls))
     if init is not None:
         if any(a.source is not None for value in arguments.every() for a in value.all_atoms().values()):
             # Its methods say what becomes of what it is made with.
-            for base in engine.mro(cls):
+            for base in mro(engine, cls):
                 for method in base.methods.values():
                     if method is not init:
                         engine.summary(method, cls)
@@ -47,19 +48,17 @@ def construct(engine: Engine, frame: Frame, node: ast.Call, cls: ClassInfo, argu
         )
         if not any(value.all_atoms() for value in arguments.every()):
             return made
-        from pytest_cachesafe.lint.flow.calls import _bind
-
         given = {
             k: v
-            for k, (v, _) in _bind(
+            for k, (v, _) in bind_arguments(
                 init, arguments.positional, arguments.keywords, made, arguments.nodes, node, arguments.rest
             ).items()
         }
-        for name, value in engine.attributes_with_parameters(cls).items():
+        for name, value in attributes_with_parameters(engine, cls).items():
             fields[name] = substitute(value, init.key, given, None)
         return Value(_text_of(fields) if _is_text(engine, cls) else EMPTY, Obj(cls, fields, (init.key, given)))
     else:
-        names = [n for c in reversed(engine.mro(cls)) for n in annotated(c)]
+        names = [n for c in reversed(mro(engine, cls)) for n in annotated_names(c)]
         for name, value in zip(names, arguments.positional):
             fields[name] = value
         for name, (value, _) in arguments.keywords.items():
@@ -75,7 +74,7 @@ def construct(engine: Engine, frame: Frame, node: ast.Call, cls: ClassInfo, argu
 
 
 def _is_text(engine: Engine, cls: ClassInfo) -> bool:
-    return any(transfers.TEXT_CLASSES.search(w) for w in engine.base_words(cls))
+    return any(transfers.TEXT_CLASSES.search(w) for w in base_words(engine, cls))
 
 
 def _text_of(fields: dict[str, Value]) -> Any:
@@ -86,21 +85,8 @@ def _text_of(fields: dict[str, Value]) -> Any:
     return atoms
 
 
-def annotated(cls: ClassInfo) -> list[str]:
-    """Annotated names of a class body in order: the fields of a dataclass or model."""
-    return [
-        s.target.id
-        for s in cls.node.body
-        if isinstance(s, ast.AnnAssign)
-        and isinstance(s.target, ast.Name)
-        and not dotted_name(s.annotation).endswith("ClassVar")
-    ]
-
-
 def field_default(engine: Engine, frame: Frame, arguments: Arguments) -> Value:
     """`field(default=…)`, `Field(default_factory=…)`: made anew for each object."""
-    from pytest_cachesafe.lint.flow.calls import call_function
-
     given = arguments.keywords.get("default_factory")
     if given is not None:
         shape = given[0].shape

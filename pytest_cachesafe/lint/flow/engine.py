@@ -1,4 +1,4 @@
-"""Modules, summaries and classes on demand, each made once."""
+"""Modules and summaries on demand, each made once."""
 
 from __future__ import annotations
 
@@ -7,15 +7,23 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.model import Source, Span, Step
-from pytest_cachesafe.lint.flow.frame import Frame, ParamSink, Summary
-from pytest_cachesafe.lint.flow.module import ClassInfo, FunctionInfo, Module, dotted_name
-from pytest_cachesafe.lint.flow.values import Atom, Cls, Ext, Func, Lazy, ModShape, Obj, ParamShape, Value, join
+from pytest_cachesafe.lint.flow.atoms import Atom
+from pytest_cachesafe.lint.flow.classes import annotated_class, context_class
+from pytest_cachesafe.lint.flow.execute import run_body
+from pytest_cachesafe.lint.flow.expressions import EXPRESSIONS
+from pytest_cachesafe.lint.flow.frame import Frame, Summary
+from pytest_cachesafe.lint.flow.functions import run_class_body, run_function
+from pytest_cachesafe.lint.flow.imports import hoist
+from pytest_cachesafe.lint.flow.module import Module
+from pytest_cachesafe.lint.flow.values import Value
 from pytest_cachesafe.lint.parse import column
-from pytest_cachesafe.lint.project import ProjectIndex
 from pytest_cachesafe.lint.tables.sources import SOURCE_WORDS
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.arrive import Hit
+    from pytest_cachesafe.lint.flow.frame import ParamSink
+    from pytest_cachesafe.lint.flow.module import ClassInfo, FunctionInfo
+    from pytest_cachesafe.lint.project import ProjectIndex
     from pytest_cachesafe.lint.tables.user import Tables
 
 __all__ = ["Engine"]
@@ -34,8 +42,9 @@ class Engine:
         self.index = index
         self.tables = tables
         self._parse = parse
-        self._peek = peek
-        self._star_trail: set[tuple[str, str]] = set()
+        self.peek = peek
+        self.star_trail: set[tuple[str, str]] = set()
+        self.expressions = EXPRESSIONS
         self.modules: dict[str, Module | None] = {}
         self.summaries: dict[tuple[str, str], Summary] = {}
         self._running: set[tuple[str, str]] = set()
@@ -95,244 +104,52 @@ class Engine:
             self.modules[name] = Module(name, parsed) if parsed is not None else None
         return self.modules[name]
 
-    def imported(self, frame: Frame, dotted: str, level: int = 0) -> Module | None:
-        """The module an import in this frame means, if it is one of the project's."""
-        importer = frame.module.name
-        name = self.index.resolve(dotted, importer, level)
-        self.lookups.setdefault(importer, set()).add((dotted, importer, level, name))
-        if name is None or name == importer:
-            return None
-        frame.module.used.add(name)
-        return self.module(name)
-
     def run_module(self, module: Module) -> dict[str, Value]:
         """The names its body binds."""
         if module.env is not None:
             return module.env
         module.env = {}
-        if self.depth > _DEPTH:
+        if self.exhausted:
             return module.env
-        from pytest_cachesafe.lint.flow.execute import run_body
-
         frame = Frame(module, frozen=True)
         frame.env = module.env
         self.depth += 1
         try:
-            self.hoist(frame, module.body)
+            hoist(self, frame, module.body)
             run_body(self, frame, module.body)
         finally:
             self.depth -= 1
         return module.env
 
-    def hoist(self, frame: Frame, body: list[ast.stmt]) -> None:
-        """Bind functions and classes before the body runs: circular imports and calls ahead see them."""
-        for stmt in body:
-            if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                info = FunctionInfo(stmt, frame.module, stmt.name, None, None)
-                info.is_tool = self.tables.is_tool_function(info.decorators)
-                frame.module.functions.append(info)
-                frame.env[stmt.name] = Value(shape=Func((info,)))
-            elif isinstance(stmt, ast.ClassDef):
-                frame.env[stmt.name] = Value(shape=Cls(self.make_class(stmt, frame.module, stmt.name)))
-            elif isinstance(stmt, (ast.If, ast.Try)):
-                self.hoist(frame, stmt.body)
+    @property
+    def exhausted(self) -> bool:
+        """Whether so many bodies are being evaluated in one another that no more may be begun."""
+        return self.depth > _DEPTH
 
-    def make_class(self, node: ast.ClassDef, module: Module, qualname: str) -> ClassInfo:
-        """A class and its methods; its body runs when something is asked of it."""
-        info = ClassInfo(node, module, qualname)
-        for stmt in node.body:
-            if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                method = FunctionInfo(stmt, module, f"{qualname}.{stmt.name}", info, None)
-                method.is_tool = self.tables.is_tool_function(method.decorators)
-                if stmt.name not in info.methods or not any(
-                    d.endswith((".setter", ".deleter")) for d in method.decorators
-                ):
-                    info.methods[stmt.name] = method
-        module.classes.append(info)
-        return info
-
-    def forced(self, module: Module, env: dict[str, Value], name: str) -> Value | None:
-        """A name of an environment; an import behind it is looked at now."""
-        value = env.get(name)
-        if value is not None and isinstance(value.shape, Lazy):
-            value = env[name] = self._import(module, value.shape)
-        return value
-
-    def starred(self, module: Module, name: str) -> Value | None:
-        """A name that a star import brings; only files in which the name is written are read."""
-        for dotted, level in module.stars:
-            where = self.index.resolve(dotted, module.name, level)
-            self.lookups.setdefault(module.name, set()).add((dotted, module.name, level, where))
-            if where is None or where == module.name or (where, name) in self._star_trail:
-                continue
-            if (
-                where not in self.modules
-                and name.encode() not in self._peek(where)
-                and not where.endswith("__init__.py")
-            ):
-                continue
-            self._star_trail.add((where, name))
-            try:
-                module.used.add(where)
-                child = self.module(where)
-                found = self.attribute_of(Frame(module), child, name) if child is not None else None
-            finally:
-                self._star_trail.discard((where, name))
-            if found is not None:
-                return found
-        return None
-
-    def _import(self, importer: Module, lazy: Lazy) -> Value:
-        frame = Frame(importer)
-        module = self.imported(frame, lazy.dotted, lazy.level) if lazy.dotted or lazy.level else None
-        if lazy.attribute is None:
-            return Value(shape=ModShape(module)) if module is not None else Value(shape=Ext(lazy.dotted))
-        value = self.attribute_of(frame, module, lazy.attribute) if module is not None else None
-        inner = f"{lazy.dotted}.{lazy.attribute}" if lazy.dotted else lazy.attribute
-        if value is None and (module is None or module.name.endswith("__init__.py")):
-            child = self.imported(frame, inner, lazy.level)
-            value = Value(shape=ModShape(child)) if child is not None else None
-        return value if value is not None else Value(shape=Ext(inner))
-
-    def attribute_of(self, frame: Frame, module: Module, name: str) -> Value | None:
-        """A name of a module, following re-exports and submodules."""
-        found = self.forced(module, self.run_module(module), name)
-        if found is not None:
-            return found
-        found = self.starred(module, name)
-        if found is not None:
-            return found
-        if module.name.endswith("__init__.py"):
-            sub = self.index.resolve(name, module.name, 1)
-            if sub is not None and sub != module.name:
-                frame.module.used.add(sub)
-                child = self.module(sub)
-                if child is not None:
-                    return Value(shape=ModShape(child))
-        return None
-
-    # Classes
-
-    def bases(self, cls: ClassInfo) -> list[ClassInfo]:
-        """Base classes that are the project's."""
-        if cls.bases is None:
-            cls.bases = []
-            env = self.run_module(cls.module)
-            for name in cls.base_names:
-                value = self.dotted(cls.module, env, name)
-                if value is not None and isinstance(value.shape, Cls) and value.shape.cls is not cls:
-                    cls.bases.append(value.shape.cls)
-        return cls.bases
-
-    def dotted(self, module: Module, env: dict[str, Value], name: str) -> Value | None:
-        """A dotted name in a module's environment."""
-        first, *rest = name.split(".")
-        value = self.forced(module, env, first)
-        frame = Frame(module)
-        for part in rest:
-            if value is None:
-                return None
-            if isinstance(value.shape, ModShape):
-                value = self.attribute_of(frame, value.shape.module, part)
-            elif isinstance(value.shape, Ext):
-                value = Value(shape=Ext(f"{value.shape.dotted}.{part}"))
-            else:
-                return None
-        return value
-
-    def mro(self, cls: ClassInfo) -> list[ClassInfo]:
-        """The class and its bases, nearest first."""
-        if cls.chain is None:
-            out: list[ClassInfo] = []
-            queue = [cls]
-            while queue and len(out) < 20:
-                current = queue.pop(0)
-                if current not in out:
-                    out.append(current)
-                    queue += self.bases(current)
-            cls.chain = out
-        return cls.chain
-
-    def base_words(self, cls: ClassInfo) -> set[str]:
-        """Names of the class and all its bases, the last part of each."""
-        return {c.name for c in self.mro(cls)} | {b.rsplit(".", 1)[-1] for c in self.mro(cls) for b in c.base_names}
-
-    def method(self, cls: ClassInfo, name: str, above: ClassInfo | None = None) -> FunctionInfo | None:
-        """A method by name, from the class or, for `super()`, from above another."""
-        chain = self.mro(cls)
-        if above is not None:
-            chain = chain[chain.index(above) + 1 :] if above in chain else self.mro(above)[1:]
-        for current in chain:
-            if name in current.methods:
-                return current.methods[name]
-        return None
+    def writes(self, method: FunctionInfo, cls: ClassInfo) -> dict[str, Value]:
+        """What a method sets on its object; nothing arrives anywhere by this round."""
+        self.depth += 1
+        frame = run_function(self, method, cls, quiet=True)
+        self.depth -= 1
+        return frame.writes
 
     def run_class(self, cls: ClassInfo) -> None:
         """Run a class body, once."""
         if not cls.state:
             cls.state = 1
-            from pytest_cachesafe.lint.flow.execute import run_class_body
-
             run_class_body(self, cls)
-
-    def _write(self, cls: ClassInfo, name: str) -> None:
-        """Run the methods of a class that set an attribute, each once."""
-        from pytest_cachesafe.lint.flow.execute import run_function
-
-        if cls.writers is None:
-            cls.writers = {}
-            for method in cls.methods.values():
-                for written in _written(method, self.body(method)):
-                    cls.writers.setdefault(written, []).append(method)
-        for method in cls.writers.get(name, ()):
-            if method.name in cls.written or self.depth > _DEPTH:
-                continue
-            cls.written.add(method.name)
-            self.depth += 1
-            frame = run_function(self, method, cls, quiet=True)
-            self.depth -= 1
-            for key, value in frame.writes.items():
-                cls.attributes[key] = join(cls.attributes[key], value) if key in cls.attributes else value
-
-    def attribute(self, cls: ClassInfo, name: str) -> Value | None:
-        """An attribute as objects of the class have it: written by its methods, or set in a class body."""
-        for current in self.mro(cls):
-            self.run_class(current)
-            self._write(current, name)
-            found: Value | None = None
-            for table in (current.attributes, current.env, current.constructed):
-                if name in table:
-                    found = table[name] if found is None else join(found, table[name])
-            if found is not None:
-                return found
-        return None
-
-    def attributes_with_parameters(self, cls: ClassInfo) -> dict[str, Value]:
-        """Attributes of the class and its bases that hold a parameter of a method."""
-        out: dict[str, Value] = {}
-        for current in self.mro(cls):
-            init = current.methods.get("__init__")
-            if init is not None:
-                for name in _written(init, self.body(init)):
-                    self._write(current, name)
-            for name, value in current.attributes.items():
-                if name not in out and any(a.source is None and a.mark is None for a in value.all_atoms().values()):
-                    out[name] = value
-        return out
 
     # Functions
 
     def summary(self, function: FunctionInfo, cls: ClassInfo | None = None) -> Summary:
         """Summary of a function, of a method for objects of `cls`."""
-        cls = function.cls if cls is None or function.cls is None else self._context(function.cls, cls)
+        cls = function.cls if cls is None or function.cls is None else context_class(self, function.cls, cls)
         key = (function.key, cls.key if cls is not None else "")
         found = self.summaries.get(key)
         if found is not None:
             return found
-        if key in self._running or self.depth > _DEPTH:
+        if key in self._running or self.exhausted:
             return Summary()
-        from pytest_cachesafe.lint.flow.execute import run_function
-
         idle = self._idle
         if self.depth and self._inert(function.module.name):
             if idle >= _IDLE:
@@ -353,45 +170,21 @@ class Engine:
 
     def again(self, functions: list[FunctionInfo]) -> None:
         """Summarise those functions anew that get an object of a class of `grown`, now that its fields are known."""
-        from pytest_cachesafe.lint.flow.execute import annotated_class
-
         for function in functions:
             arguments = function.node.args
-            classes = (annotated_class(self, function, a.annotation) for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
+            classes = (
+                annotated_class(self, function, a.annotation)
+                for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
+            )
             if any(c is not None and c.key in self.grown for c in classes):
                 self.summaries.pop((function.key, function.cls.key if function.cls is not None else ""), None)
                 self.summary(function)
-
-    def _context(self, defining: ClassInfo, cls: ClassInfo) -> ClassInfo:
-        """The class a method is evaluated for: the defining one, unless a class below brings something volatile."""
-        for current in self.mro(cls):
-            if current is defining:
-                break
-            if self.matters(current):
-                return cls
-        return defining
-
-    def matters(self, cls: ClassInfo) -> bool:
-        """Whether what a class overrides or sets holds words of volatile sources."""
-        if cls.volatile is None:
-            above = {name for base in self.mro(cls)[1:] for name in base.methods}
-            lines = cls.module.parsed.lines
-            cls.volatile = False
-            for stmt in cls.node.body:
-                method = isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef))
-                if method and (stmt.name not in above or stmt.name == "__init__"):
-                    continue
-                text = "\n".join(lines[stmt.lineno - 1 : stmt.end_lineno or stmt.lineno])
-                if any(word in text for word in (_VOLATILE if method else _CLOCKS)):
-                    cls.volatile = True
-                    break
-        return cls.volatile
 
     def _inert(self, name: str) -> bool:
         """Whether a file holds no word of a volatile source: functions there only hand on."""
         found = self._inert_files.get(name)
         if found is None:
-            data = self._peek(name)
+            data = self.peek(name)
             found = self._inert_files[name] = not any(word in data for word in SOURCE_WORDS) and not any(
                 w in data for w in self.tables.source_words
             )
@@ -432,58 +225,3 @@ def _definitions(body: list[ast.stmt]) -> list[ast.FunctionDef | ast.AsyncFuncti
             if isinstance(stmt, ast.Try):
                 out += _definitions([s for h in stmt.handlers for s in h.body])
     return out
-
-
-_VOLATILE = (
-    "now(", "today(", "strftime", "time(", "uuid", "random", "platform", "cwd", "environ", "getenv", "memor", "user_", "session_", "gethost", "get_current", "location",
-)  # fmt: skip
-_CLOCKS = ("now(", "today(", "strftime", "time(", "uuid", "platform", "getcwd")
-_CHANGERS = frozenset(("append", "extend", "update", "insert", "add"))
-
-
-def _written(method: FunctionInfo, body: list[ast.stmt]) -> set[str]:
-    """Attributes of its object that a method sets or changes in place."""
-    if method.written is not None:
-        return method.written
-    out: set[str] = set()
-    method.written = out
-    if method.kind == "static" or not method.params:
-        return out
-    me = method.params[0]
-    stack: list[ast.AST] = list(body)
-    while stack:
-        node = stack.pop()
-        kind = type(node)
-        if kind is ast.Constant or kind is ast.Name:
-            continue
-        if isinstance(node, ast.Attribute):
-            if type(node.ctx) is ast.Store and isinstance(node.value, ast.Name) and node.value.id == me:
-                out.add(node.attr)
-            stack.append(node.value)
-            continue
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _CHANGERS:
-            name = dotted_name(node.func.value)
-            if name.startswith(f"{me}."):
-                out.add(name.split(".")[1])
-        elif isinstance(node, ast.Subscript) and type(node.ctx) is ast.Store:
-            name = dotted_name(node.value)
-            if name.startswith(f"{me}."):
-                out.add(name.split(".")[1])
-        for name in node._fields:
-            child = getattr(node, name, None)
-            if type(child) is list:
-                stack += [c for c in child if isinstance(c, ast.AST)]
-            elif isinstance(child, ast.AST):
-                stack.append(child)
-    return out
-
-
-def holder(cls: ClassInfo) -> Value:
-    """`self` of a method."""
-    return Value(shape=Obj(cls))
-
-
-def parameter(function: FunctionInfo, name: str) -> Value:
-    """A parameter as seen from inside."""
-    key = ("p", function.key, name)
-    return Value({key: Atom(key)}, ParamShape(name))

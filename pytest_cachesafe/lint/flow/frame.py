@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_cachesafe.lint.flow.values import NOTHING, Mark, Value
+from pytest_cachesafe.lint.flow.values import NOTHING
 
 if TYPE_CHECKING:
     from cachesafe_rules.model import Step
+    from pytest_cachesafe.lint.flow.atoms import Atom, Mark
     from pytest_cachesafe.lint.flow.module import ClassInfo, FunctionInfo, Module
+    from pytest_cachesafe.lint.flow.values import Value
 
-__all__ = ["Frame", "ParamSink", "Summary"]
+__all__ = ["Frame", "ParamSink", "Summary", "function_of"]
 
 
 class ParamSink(NamedTuple):
@@ -108,3 +110,13 @@ class Frame:
     def fork(self) -> dict[str, Value]:
         """A copy of the environment, to be merged after a branch."""
         return dict(self.env)
+
+
+def function_of(frame: Frame, atom: Atom) -> Frame | None:
+    """The frame whose parameter an atom is: this one or one around it."""
+    current: Frame | None = frame
+    while current is not None:
+        if current.function is not None and current.function.key == atom.key[1]:
+            return current
+        current = current.parent
+    return None

@@ -7,25 +7,17 @@ import re
 from typing import TYPE_CHECKING
 
 from cachesafe_rules.model import Source, Step
-from pytest_cachesafe.lint.flow.arrive import arrive, hit, message, role_of, role_word, tools, user_text
-from pytest_cachesafe.lint.flow.construct import annotated
+from pytest_cachesafe.lint.flow.arrive import arrive, hit
+from pytest_cachesafe.lint.flow.atoms import EMPTY, Atom
+from pytest_cachesafe.lint.flow.classes import annotated_names, base_words, find_method, mro
+from pytest_cachesafe.lint.flow.marks import role_of, role_word
+from pytest_cachesafe.lint.flow.messages import message, tools, user_text
 from pytest_cachesafe.lint.flow.module import dotted_name
-from pytest_cachesafe.lint.flow.values import (
-    EMPTY,
-    NOTHING,
-    Atom,
-    Cls,
-    Const,
-    DictShape,
-    Func,
-    ListShape,
-    TemplateShape,
-    Value,
-)
+from pytest_cachesafe.lint.flow.values import NOTHING, Cls, Const, DictShape, Func, ListShape, TemplateShape, Value
 from pytest_cachesafe.lint.tables import sinks
 
 if TYPE_CHECKING:
-    from pytest_cachesafe.lint.flow.calls import Arguments
+    from pytest_cachesafe.lint.flow.arguments import Arguments
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
     from pytest_cachesafe.lint.flow.module import ClassInfo
@@ -175,7 +167,7 @@ def _message(
         return NOTHING
     if isinstance(function.shape, Cls):
         cls = function.shape.cls
-        words = engine.base_words(cls) - {cls.name}
+        words = base_words(engine, cls) - {cls.name}
         if (
             last in sinks.SYSTEM_MAKERS
             and not any(_MESSAGE_BASES.search(w) for w in words)
@@ -227,8 +219,8 @@ def _message(
 
 
 def _holds_content(engine: Engine, cls: ClassInfo) -> bool:
-    init = engine.method(cls, "__init__")
-    names = set(init.params) if init is not None else {n for c in engine.mro(cls) for n in annotated(c)}
+    init = find_method(engine, cls, "__init__")
+    names = set(init.params) if init is not None else {n for c in mro(engine, cls) for n in annotated_names(c)}
     return bool(names & {"content", "role"})
 
 

@@ -1,0 +1,145 @@
+"""Assignments: targets that are named like system text, tools or examples are sinks."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from pytest_cachesafe.lint.flow.arrive import arrive
+from pytest_cachesafe.lint.flow.atoms import Atom, merge
+from pytest_cachesafe.lint.flow.binding import bind
+from pytest_cachesafe.lint.flow.classes import base_words
+from pytest_cachesafe.lint.flow.evaluate import evaluate
+from pytest_cachesafe.lint.flow.marks import new_mark, role_of
+from pytest_cachesafe.lint.flow.messages import tools
+from pytest_cachesafe.lint.flow.module import dotted_name
+from pytest_cachesafe.lint.flow.values import Cls, DictShape, Ext, Func, ListShape, ModShape, Value
+from pytest_cachesafe.lint.tables import sinks
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.engine import Engine
+    from pytest_cachesafe.lint.flow.frame import Frame
+
+__all__ = ["assign", "named_text"]
+
+
+def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: ast.expr) -> None:
+    """Bind, and take note where the target is named like system text."""
+    if isinstance(target, ast.Name):
+        constant = frame.function is None and frame.cls is None and engine.tables.is_system_constant(target.id)
+        if value.atoms or value.shape is not None:
+            if constant or engine.tables.is_system_name(target.id):
+                value = named_text(engine, frame, target, value, node, target.id)
+            elif sinks.FEW_SHOT.search(target.id):
+                arrive(
+                    engine, frame, node, value, f"few-shot examples ({target.id})", "few_shot", atoms=value.all_atoms()
+                )
+    elif isinstance(target, ast.Attribute):
+        if engine.tables.is_system_name(target.attr):
+            value = named_text(engine, frame, target, value, node, dotted_name(target) or target.attr)
+        elif target.attr in sinks.TOOL_ATTRIBUTES and _is_tool_attribute(engine, frame, target, node):
+            owner = f"tool {frame.cls.name}" if frame.cls is not None else "a tool"
+            arrive(engine, frame, node, value, f"{target.attr} of {owner}", "tools", atoms=value.all_atoms())
+        elif sinks.FEW_SHOT.search(target.attr):
+            arrive(
+                engine, frame, node, value, f"few-shot examples ({target.attr})", "few_shot", atoms=value.all_atoms()
+            )
+        elif target.attr == "messages" and _is_history(value):
+            arrive(
+                engine,
+                frame,
+                node,
+                value,
+                f"messages that every conversation begins with ({dotted_name(target)})",
+                "few_shot",
+                atoms=value.all_atoms(),
+            )
+        elif target.attr in ("content", "text") and _is_first_message(target.value):
+            arrive(engine, frame, node, value, f"{dotted_name(target.value)}.{target.attr}")
+    elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+        key = target.slice.value
+        if isinstance(key, str) and (key in sinks.SYSTEM_KEYS or key == "system"):
+            arrive(engine, frame, node, value, f"{key!r} of a request")
+        elif key in ("content", "text") and _is_system_dict(engine, frame, target.value):
+            arrive(engine, frame, node, value, "system message")
+        elif key in ("content", "text") and _is_first_message(target.value):
+            arrive(engine, frame, node, value, f"{dotted_name(target.value) or 'the first message'}[{key!r}]")
+        elif (
+            key == "description"
+            and isinstance(target.value, ast.Subscript)
+            and isinstance(target.value.slice, ast.Constant)
+            and target.value.slice.value == "function"
+        ):
+            arrive(engine, frame, node, value, "description of a tool", "tools", atoms=value.all_atoms())
+        elif key == "tools":
+            tools(engine, frame, node, value)
+    elif (
+        isinstance(target, (ast.Tuple, ast.List))
+        and isinstance(node, (ast.Tuple, ast.List))
+        and len(node.elts) == len(target.elts)
+        and isinstance(value.shape, ListShape)
+        and len(value.shape.items) == len(target.elts)
+    ):
+        for part, item, where in zip(target.elts, value.shape.items, node.elts):
+            assign(engine, frame, part, item, where)
+        return
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        parts = (
+            value.shape.items
+            if isinstance(value.shape, ListShape) and value.shape.exact and len(value.shape.items) == len(target.elts)
+            else None
+        )
+        if parts is not None:
+            for part, item in zip(target.elts, parts):
+                assign(engine, frame, part, Value(merge(item.atoms, value.atoms), item.shape, item.latent), node)
+            return
+    bind(engine, frame, target, value)
+
+
+def named_text(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: ast.expr, name: str) -> Value:
+    """Text bound to a name of system text: it arrives, and carries a mark that its uses may withdraw."""
+    mark = new_mark(frame, target, "name")
+    if isinstance(value.shape, (Func, Cls, ModShape, Ext)):
+        return value
+    arrive(engine, frame, node, value, name, marks=(mark,))
+    if not value.all_atoms():
+        return value
+    return Value({**value.atoms, ("m", mark.key): Atom(("m", mark.key), mark=mark)}, value.shape, value.latent)
+
+
+def _is_history(value: Value) -> bool:
+    """Several messages written down: an example conversation."""
+    shape = value.shape
+    return (
+        isinstance(shape, ListShape)
+        and shape.exact
+        and sum(isinstance(i.shape, DictShape) and "role" in i.shape.fields for i in shape.items) > 1
+    )
+
+
+def _is_tool_attribute(engine: Engine, frame: Frame, target: ast.Attribute, node: ast.expr) -> bool:
+    if target.attr == "__doc__":
+        return isinstance(node, ast.JoinedStr)
+    owner = dotted_name(target.value)
+    if owner == "self" and frame.cls is not None:
+        return any(sinks.TOOL_CLASSES.search(w) for w in base_words(engine, frame.cls))
+    return owner.rsplit(".", 1)[-1].lower().endswith("tool")
+
+
+def _is_system_dict(engine: Engine, frame: Frame, node: ast.expr) -> bool:
+    """A message of the system role that is completed key by key."""
+    if not isinstance(node, (ast.Name, ast.Attribute)):
+        return False
+    shape = evaluate(engine, frame, node).shape
+    return isinstance(shape, DictShape) and role_of(shape.fields.get("role")) == "system"
+
+
+def _is_first_message(node: ast.expr) -> bool:
+    """`messages[0]`, or a variable named like a system message."""
+    if isinstance(node, ast.Subscript):
+        return (
+            isinstance(node.slice, ast.Constant)
+            and node.slice.value == 0
+            and dotted_name(node.value).endswith(("messages", "history"))
+        )
+    return sinks.is_system_name(dotted_name(node).rsplit(".", 1)[-1])

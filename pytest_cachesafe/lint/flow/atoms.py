@@ -1,0 +1,88 @@
+"""What a value may hold: volatile sources, parameters and marks. Immutable, so that they can be shared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_cachesafe.lint.flow.clock import rank
+
+if TYPE_CHECKING:
+    from cachesafe_rules.model import Source, Step
+
+__all__ = ["EMPTY", "UNORDERED_KINDS", "Atom", "Atoms", "Mark", "merge", "unordered", "volatile_atoms"]
+
+UNORDERED_KINDS = frozenset(("set", "listing"))
+_LONGEST_WAY = 12
+
+
+class Mark:
+    """A place whose verdict waits for its uses: text named like a system prompt that is sent as a user message, a
+    system message that is put behind the history, messages that are only counted."""
+
+    __slots__ = ("key", "votes")
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.votes: set[str] = set()
+
+
+class Atom(NamedTuple):
+    """One thing a value may hold: a volatile source, a parameter of the function being evaluated, or a mark.
+
+    `key` is its identity; `steps` the way it came; `hops` how many arguments it was handed down through.
+    """
+
+    key: tuple[Any, ...]
+    source: Source | None = None
+    steps: tuple[Step, ...] = ()
+    hops: int = 0
+    mark: Mark | None = None
+    file: str = ""
+
+    def at(self, step: Step) -> Atom:
+        """The same with one more step, unless it says nothing new."""
+        if self.source is None or len(self.steps) >= _LONGEST_WAY:
+            return self
+        if self.steps and self.steps[-1].row == step.row and self.steps[-1].filename == step.filename:
+            return self
+        return self._replace(steps=(*self.steps, step))
+
+
+Atoms = Mapping[tuple[Any, ...], Atom]
+EMPTY: Atoms = {}
+
+
+def merge(a: Atoms, b: Atoms) -> Atoms:
+    """Union; the better way wins where both hold the same atom."""
+    if not b or a is b:
+        return a
+    if not a:
+        return b
+    out = dict(a)
+    for key, atom in b.items():
+        old = out.get(key)
+        if old is None or _better(atom, old):
+            out[key] = atom
+    return out
+
+
+def _better(a: Atom, b: Atom) -> bool:
+    """Of two ways of one value the one on which it changes more often counts, then the shorter."""
+    if a.source is not None and b.source is not None and a.source.granularity != b.source.granularity:
+        return rank(a.source.granularity) < rank(b.source.granularity)
+    return len(a.steps) < len(b.steps)
+
+
+def volatile_atoms(atoms: Any) -> Any:
+    """Atoms without those of parameters."""
+    if not atoms:
+        return atoms
+    return {k: a for k, a in atoms.items() if a.source is not None or a.mark is not None}
+
+
+def unordered(atoms: Any) -> Any:
+    """Atoms without those that say something of an order."""
+    return (
+        {k: a for k, a in atoms.items() if a.source is None or a.source.kind not in UNORDERED_KINDS} if atoms else atoms
+    )

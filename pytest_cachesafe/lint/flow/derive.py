@@ -1,0 +1,64 @@
+"""Values made of other values, whatever the program: items, sorted lists, clocks cut to a day."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pytest_cachesafe.lint.flow import clock
+from pytest_cachesafe.lint.flow.atoms import merge, volatile_atoms
+from pytest_cachesafe.lint.flow.values import NOTHING, DictShape, ListShape, ParamShape, Value, join_all
+from pytest_cachesafe.lint.tables import transfers
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.atoms import Atom
+
+__all__ = ["cut", "finer", "iterated", "ordered"]
+
+
+def iterated(value: Value) -> Value:
+    """What iteration over a value gives: sources stay, parameters do not."""
+    if isinstance(value.shape, ListShape):
+        items = join_all(list(value.shape.items))
+        return Value(merge(items.atoms, merge(value.latent, volatile_atoms(value.atoms))), items.shape, items.latent)
+    if isinstance(value.shape, DictShape):
+        return Value(volatile_atoms(merge(value.atoms, value.latent)))
+    if isinstance(value.shape, ParamShape) and transfers.TEXT_LISTS.search(value.shape.name):
+        return Value(merge(value.atoms, value.latent))
+    atoms = merge(volatile_atoms(value.atoms), value.latent)
+    return Value(atoms) if atoms else NOTHING
+
+
+def ordered(value: Value) -> Value:
+    """What `sorted` gives: the order no longer depends on sets and directories."""
+
+    def clean(atoms: Any) -> Any:
+        return (
+            {k: a for k, a in atoms.items() if a.source is None or a.source.kind not in ("set", "listing")}
+            if atoms
+            else atoms
+        )
+
+    shape = value.shape
+    if isinstance(shape, ListShape):
+        shape = ListShape(tuple(Value(clean(i.atoms), i.shape, clean(i.latent)) for i in shape.items), False)
+    return Value(clean(value.atoms), shape)
+
+
+def finer(atom: Atom, granularity: str | None) -> Atom:
+    """A clock atom after its value was cut to `granularity`."""
+    source = atom.source
+    if source is None or source.kind != "clock" or granularity is None:
+        return atom
+    cut = clock.coarser(source.granularity, granularity)
+    if cut == source.granularity:
+        return atom
+    from dataclasses import replace
+
+    return atom._replace(source=replace(source, granularity=cut))
+
+
+def cut(value: Value, granularity: str | None) -> Value:
+    """A value whose clocks were cut."""
+    if granularity is None or not value.atoms:
+        return value
+    return Value({k: finer(a, granularity) for k, a in value.atoms.items()}, value.shape, value.latent)

@@ -1,0 +1,111 @@
+"""Values of dict, list, tuple and set displays and of comprehensions."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from pytest_cachesafe.lint.flow.atoms import EMPTY, UNORDERED_KINDS, merge, unordered
+from pytest_cachesafe.lint.flow.binding import bind
+from pytest_cachesafe.lint.flow.derive import iterated
+from pytest_cachesafe.lint.flow.evaluate import evaluate
+from pytest_cachesafe.lint.flow.marks import list_positions
+from pytest_cachesafe.lint.flow.messages import dict_arrivals
+from pytest_cachesafe.lint.flow.values import Const, DictShape, ListShape, Value
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.engine import Engine
+    from pytest_cachesafe.lint.flow.frame import Frame
+
+__all__ = ["evaluate_comprehension", "evaluate_dict", "evaluate_list", "evaluate_set"]
+
+
+def evaluate_dict(engine: Engine, frame: Frame, node: ast.Dict) -> Value:
+    """`{key: value, **more}`."""
+    fields: dict[str, Value] = {}
+    atoms = EMPTY
+    for key, item in zip(node.keys, node.values):
+        value = evaluate(engine, frame, item)
+        if key is None:
+            if isinstance(value.shape, DictShape):
+                fields.update(value.shape.fields)
+            else:
+                atoms = merge(atoms, value.atoms)
+        else:
+            k = evaluate(engine, frame, key)
+            if isinstance(k.shape, Const) and isinstance(k.shape.value, str):
+                fields[k.shape.value] = value
+            else:
+                atoms = merge(atoms, merge(k.text().atoms, value.all_atoms()))
+    out = Value(atoms, DictShape(fields))
+    return dict_arrivals(
+        engine,
+        frame,
+        node,
+        out,
+        {
+            k.value: v
+            for k, v in zip(node.keys, node.values)
+            if isinstance(k, ast.Constant) and isinstance(k.value, str)
+        },
+    )
+
+
+def evaluate_list(engine: Engine, frame: Frame, node: ast.List | ast.Tuple) -> Value:
+    """`[…]` and `(…, …)`."""
+    items: list[Value] = []
+    exact = True
+    for part in node.elts:
+        if isinstance(part, ast.Starred):
+            value = evaluate(engine, frame, part.value)
+            if isinstance(value.shape, ListShape):
+                list_positions(engine, frame, value.shape.items, tuple(items), exact)
+                items += value.shape.items
+                exact = exact and value.shape.exact
+            else:
+                items.append(iterated(value))
+                exact = False
+            continue
+        value = evaluate(engine, frame, part)
+        list_positions(engine, frame, (value,), tuple(items), exact)
+        items.append(value)
+    shape = ListShape(tuple(items), exact)
+    if isinstance(node, ast.Tuple) and len(items) == 2:
+        return dict_arrivals(engine, frame, node, Value(EMPTY, shape), {})
+    return Value(EMPTY, shape)
+
+
+def evaluate_set(engine: Engine, frame: Frame, node: ast.Set) -> Value:
+    """`{…, …}`: its order is that of the process."""
+    atoms = EMPTY
+    for part in node.elts:
+        atoms = merge(atoms, evaluate(engine, frame, part).all_atoms())
+    return Value(
+        atoms, None, engine.source(frame, node, "set", "process", "a set").atoms if len(node.elts) > 1 else EMPTY
+    )
+
+
+def evaluate_comprehension(engine: Engine, frame: Frame, node: Any) -> Value:
+    """Comprehensions and generators: the order of what is iterated stays."""
+    saved = frame.fork()
+    order = EMPTY
+    for generator in node.generators:
+        source = evaluate(engine, frame, generator.iter)
+        item = iterated(source)
+        order = merge(
+            order, {k: a for k, a in item.atoms.items() if a.source is not None and a.source.kind in UNORDERED_KINDS}
+        )
+        bind(engine, frame, generator.target, item)
+        for test in generator.ifs:
+            evaluate(engine, frame, test)
+    if isinstance(node, ast.DictComp):
+        key, value = evaluate(engine, frame, node.key), evaluate(engine, frame, node.value)
+        frame.env.clear()
+        frame.env.update(saved)
+        return Value(merge(order, merge(key.all_atoms(), value.all_atoms())))
+    item = evaluate(engine, frame, node.elt)
+    frame.env.clear()
+    frame.env.update(saved)
+    if isinstance(node, ast.SetComp):
+        return Value(unordered(item.all_atoms()), None, engine.source(frame, node, "set", "process", "a set").atoms)
+    return Value(order, ListShape((item,), False))

@@ -1,0 +1,93 @@
+"""Text with placeholders: format, replace, substitute, render, chat prompt templates."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from cachesafe_rules.model import Step
+from pytest_cachesafe.lint.flow import clock
+from pytest_cachesafe.lint.flow.arrive import arrive
+from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
+from pytest_cachesafe.lint.flow.derive import cut
+from pytest_cachesafe.lint.flow.text import shown, texted
+from pytest_cachesafe.lint.flow.values import NOTHING, Const, DictShape, TextFile, Value
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.arguments import Arguments
+    from pytest_cachesafe.lint.flow.engine import Engine
+    from pytest_cachesafe.lint.flow.frame import Frame
+    from pytest_cachesafe.lint.flow.values import TemplateShape
+
+__all__ = ["fill_template", "filled"]
+
+
+def filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: str, arguments: Arguments) -> Value:
+    """`text.format(…)`, `template.render(…)` and the like."""
+    atoms = receiver.text().atoms
+    fields = None
+    if isinstance(receiver.shape, Const) and isinstance(receiver.shape.value, str) and name in ("format", "format_map"):
+        fields = _fields(receiver.shape.value)
+    file = receiver.shape.name if isinstance(receiver.shape, TextFile) else None
+    for i, (value, where) in enumerate(zip(arguments.positional, arguments.nodes, strict=False)):
+        if fields is None or i in fields or name != "format":
+            shown_value = _printed(shown(engine, frame, value, node), fields, i)
+            atoms = merge(atoms, shown_value.atoms)
+            if file is not None:
+                arrive(engine, frame, where, shown_value, f"template {file}", "system", atoms=shown_value.atoms)
+    for key, (value, where) in arguments.keywords.items():
+        if fields is not None and key not in fields:
+            # Given, but not printed.
+            continue
+        found = _printed(shown(engine, frame, value, where), fields, key).atoms
+        if found:
+            step = Step(frame.module.name, getattr(where, "lineno", 1), f"fills {{{key}}}")
+            found = {k: a.at(step) for k, a in found.items()}
+            atoms = merge(atoms, found)
+            if file is not None:
+                arrive(engine, frame, where, value, f"template {file}", "system", atoms=found)
+    atoms = merge(atoms, arguments.rest.atoms)
+    return texted(frame, node, atoms, f"put into text by .{name}()")
+
+
+def _printed(value: Value, fields: dict[str | int, tuple[str, str]] | None, key: str | int) -> Value:
+    """A value as a format string prints it: `{now:%Y}` and `{now.year}` cut a clock."""
+    if fields is None or not value.atoms or key not in fields:
+        return value
+    path, spec = fields[key]
+    granularity = (
+        clock.of_format(spec) if "%" in spec else clock.of_attribute(path.rsplit(".", 1)[-1]) if path else None
+    )
+    return cut(value, granularity)
+
+
+def _fields(text: str) -> dict[str | int, tuple[str, str]] | None:
+    """What a format string prints: argument -> (attribute path, format); None where it cannot be read."""
+    from string import Formatter
+
+    out: dict[str | int, tuple[str, str]] = {}
+    try:
+        for i, (name, spec) in enumerate((n, f) for _, n, f, _ in Formatter().parse(text) if n is not None):
+            first, dot, rest = name.partition(".")
+            first = first.split("[")[0]
+            out[i if not first else int(first) if first.isdigit() else first] = (rest if dot else "", spec or "")
+    except ValueError:
+        return None
+    return out
+
+
+def fill_template(engine: Engine, frame: Frame, shape: TemplateShape, name: str, arguments: Arguments) -> Value:
+    """A chat prompt template called with values for its placeholders."""
+    given = dict(arguments.keywords)
+    if arguments.positional and isinstance(arguments.positional[0].shape, DictShape):
+        for key, value in arguments.positional[0].shape.fields.items():
+            node = arguments.nodes[0]
+            if isinstance(node, ast.Dict):
+                node = next(
+                    (v for k, v in zip(node.keys, node.values) if isinstance(k, ast.Constant) and k.value == key), node
+                )
+            given.setdefault(key, (value, node))
+    for key, (value, node) in given.items():
+        if key in shape.system:
+            arrive(engine, frame, node, value, f"placeholder {{{key}}} of a system message template")
+    return Value(EMPTY, shape) if name in ("partial", "bind") else NOTHING

@@ -1,0 +1,117 @@
+"""Methods that change a list, dict or set in place."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from pytest_cachesafe.lint.flow.arrive import arrive
+from pytest_cachesafe.lint.flow.atoms import merge
+from pytest_cachesafe.lint.flow.binding import bind
+from pytest_cachesafe.lint.flow.derive import iterated
+from pytest_cachesafe.lint.flow.marks import list_positions
+from pytest_cachesafe.lint.flow.module import dotted_name
+from pytest_cachesafe.lint.flow.values import NOTHING, Const, DictShape, ListShape, ParamShape, Value, join
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.arguments import Arguments
+    from pytest_cachesafe.lint.flow.engine import Engine
+    from pytest_cachesafe.lint.flow.frame import Frame
+
+__all__ = ["mutate", "shuffled"]
+
+
+def mutate(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: str, arguments: Arguments) -> Value:
+    """`receiver.append(…)` and the like: the receiver is bound anew."""
+    assert isinstance(node.func, ast.Attribute)
+    shape = receiver.shape
+    items = arguments.positional
+    new = receiver
+    if name in ("append", "appendleft", "push") and items:
+        new = _put(engine, frame, receiver, (items[-1],), name == "appendleft")
+    elif name == "insert" and len(items) > 1:
+        at = items[0].shape
+        new = _put(engine, frame, receiver, (items[1],), isinstance(at, Const) and at.value == 0)
+    elif name in ("extend", "extendleft") and items:
+        added = items[0]
+        if isinstance(added.shape, ListShape):
+            new = _put(engine, frame, receiver, added.shape.items, name == "extendleft")
+            if not added.shape.exact and isinstance(new.shape, ListShape):
+                new = Value(merge(new.atoms, added.atoms), ListShape(new.shape.items, False), new.latent)
+        else:
+            item = iterated(added)
+            new = _put(engine, frame, receiver, (Value(item.all_atoms()),), False)
+            if isinstance(new.shape, ListShape):
+                new = Value(new.atoms, ListShape(new.shape.items, False), new.latent)
+    elif name == "update":
+        fields = dict(shape.fields) if isinstance(shape, DictShape) else {}
+        atoms = receiver.atoms
+        for value in items:
+            if isinstance(value.shape, DictShape):
+                fields.update(value.shape.fields)
+            else:
+                atoms = merge(atoms, value.atoms)
+        fields.update({k: v for k, (v, _) in arguments.keywords.items()})
+        new = Value(
+            atoms,
+            DictShape(fields, shape.mark if isinstance(shape, DictShape) else None)
+            if shape is None or isinstance(shape, (DictShape, ParamShape))
+            else shape,
+            receiver.latent,
+        )
+        for key, (value, where) in arguments.keywords.items():
+            if key in ("content", "system_prompt") and "system" in dotted_name(node.func.value).lower():
+                arrive(engine, frame, where, value, f"{dotted_name(node.func.value)}")
+        for value, where in zip(items, arguments.nodes):
+            if (
+                isinstance(value.shape, DictShape)
+                and "content" in value.shape.fields
+                and "system" in dotted_name(node.func.value).lower()
+            ):
+                arrive(engine, frame, where, value.shape.fields["content"], f"{dotted_name(node.func.value)}")
+    elif name == "setdefault" and len(items) > 1:
+        key = items[0].shape
+        if (
+            isinstance(key, Const)
+            and isinstance(key.value, str)
+            and (shape is None or isinstance(shape, (DictShape, ParamShape)))
+        ):
+            known = dict(shape.fields) if isinstance(shape, DictShape) else {}
+            known[key.value] = join(known[key.value], items[1]) if key.value in known else items[1]
+            bind(
+                engine,
+                frame,
+                node.func.value,
+                Value(
+                    receiver.atoms,
+                    DictShape(known, shape.mark if isinstance(shape, DictShape) else None),
+                    receiver.latent,
+                ),
+                mutated=True,
+            )
+            return known[key.value]
+    elif name in ("add", "write", "writelines") and items:
+        new = Value(merge(receiver.atoms, items[0].all_atoms()), shape, receiver.latent)
+    if new is not receiver:
+        bind(engine, frame, node.func.value, new, mutated=True)
+    return NOTHING
+
+
+def _put(engine: Engine, frame: Frame, receiver: Value, added: tuple[Value, ...], front: bool) -> Value:
+    shape = receiver.shape
+    if isinstance(shape, ListShape):
+        if front:
+            return Value(receiver.atoms, ListShape((*added, *shape.items), shape.exact), receiver.latent)
+        list_positions(engine, frame, added, shape.items, shape.exact)
+        return Value(receiver.atoms, ListShape((*shape.items, *added), shape.exact), receiver.latent)
+    if not front:
+        list_positions(engine, frame, added, (), False)
+    return Value(receiver.atoms, ListShape(added, False), receiver.latent)
+
+
+def shuffled(engine: Engine, frame: Frame, node: ast.Call, arguments: Arguments) -> Value:
+    """`random.shuffle(items)`."""
+    value = arguments.positional[0]
+    atoms = engine.source(frame, node, "random", "call", f"{dotted_name(node.func)}()").atoms
+    bind(engine, frame, arguments.nodes[0], Value(merge(value.atoms, atoms), value.shape, value.latent), mutated=True)
+    return NOTHING

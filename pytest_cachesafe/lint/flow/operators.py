@@ -1,0 +1,168 @@
+"""Values of operators, conditions, lambdas and what is yielded."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from cachesafe_rules.model import Step
+from pytest_cachesafe.lint.flow.assign import assign
+from pytest_cachesafe.lint.flow.atoms import merge
+from pytest_cachesafe.lint.flow.derive import cut
+from pytest_cachesafe.lint.flow.evaluate import evaluate
+from pytest_cachesafe.lint.flow.marks import list_positions
+from pytest_cachesafe.lint.flow.text import shown
+from pytest_cachesafe.lint.flow.values import (
+    NOTHING,
+    Const,
+    DictShape,
+    Lambda,
+    ListShape,
+    TemplateShape,
+    Value,
+    join,
+    join_all,
+)
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.engine import Engine
+    from pytest_cachesafe.lint.flow.frame import Frame
+
+__all__ = [
+    "added",
+    "evaluate_binary",
+    "evaluate_boolean",
+    "evaluate_compare",
+    "evaluate_conditional",
+    "evaluate_constant",
+    "evaluate_inner",
+    "evaluate_lambda",
+    "evaluate_unary",
+    "evaluate_walrus",
+    "evaluate_yield",
+]
+
+
+def evaluate_constant(engine: Engine, frame: Frame, node: ast.Constant) -> Value:
+    """A literal."""
+    return Value(shape=Const(node.value))
+
+
+def evaluate_binary(engine: Engine, frame: Frame, node: ast.BinOp) -> Value:
+    """`left + right`, `text % values`, `a | b` and the like."""
+    left = evaluate(engine, frame, node.left)
+    right = evaluate(engine, frame, node.right)
+    if isinstance(node.op, ast.Add) and (isinstance(left.shape, ListShape) or isinstance(right.shape, ListShape)):
+        return added(engine, frame, left, right)
+    if isinstance(node.op, (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)) and (left.latent or right.latent):
+        return Value(merge(left.atoms, right.atoms), None, merge(left.latent, right.latent))
+    if isinstance(node.op, ast.BitOr) and (
+        isinstance(left.shape, TemplateShape) or isinstance(right.shape, TemplateShape)
+    ):
+        # prompt | model | parser: what the chain is called with fills the prompt.
+        return left if isinstance(left.shape, TemplateShape) else right
+    if isinstance(node.op, ast.BitOr) and isinstance(left.shape, DictShape) and isinstance(right.shape, DictShape):
+        return Value(
+            merge(left.atoms, right.atoms),
+            DictShape({**left.shape.fields, **right.shape.fields}, left.shape.mark or right.shape.mark),
+        )
+    if (
+        isinstance(node.op, (ast.FloorDiv, ast.Mod))
+        and isinstance(right.shape, Const)
+        and isinstance(right.shape.value, (int, float))
+    ):
+        size = right.shape.value
+        if isinstance(node.op, ast.FloorDiv):
+            return cut(
+                left.text(), "day" if size >= 86400 else "hour" if size >= 3600 else "minute" if size >= 60 else None
+            )
+    if isinstance(node.op, ast.Div):
+        # Paths; quotients of clocks are durations.
+        return Value(merge(left.text().atoms, right.text().atoms))
+    if isinstance(node.op, ast.Sub) and left.atoms and right.atoms:
+        return Value(merge(left.atoms, right.atoms))
+    if isinstance(node.op, ast.Mod) and not isinstance(left.shape, Const):
+        left = left.text()
+    if isinstance(node.op, (ast.Add, ast.Mod)):
+        a, b = (
+            shown(engine, frame, left, node.left) if not isinstance(left.shape, Const) else left,
+            shown(engine, frame, right, node.right),
+        )
+        atoms = merge(a.atoms, b.atoms)
+        if atoms:
+            return Value({k: x.at(Step(frame.module.name, node.lineno, "put into a string")) for k, x in atoms.items()})
+        return NOTHING
+    atoms = merge(left.text().atoms, right.text().atoms)
+    return Value(atoms) if atoms else NOTHING
+
+
+def added(engine: Engine, frame: Frame, left: Value, right: Value) -> Value:
+    """`left + right` of lists: what stands in the right one stands behind the left one."""
+    if isinstance(left.shape, ListShape):
+        items, exact = left.shape.items, left.shape.exact
+    else:
+        items, exact = ((left,) if left.atoms else ()), False
+    if isinstance(right.shape, ListShape):
+        list_positions(engine, frame, right.shape.items, items, exact)
+        items, exact = items + right.shape.items, exact and right.shape.exact
+    else:
+        items, exact = (*items, right) if right.atoms else items, False
+    return Value(merge(left.atoms, right.atoms), ListShape(items, exact), merge(left.latent, right.latent))
+
+
+def evaluate_conditional(engine: Engine, frame: Frame, node: ast.IfExp) -> Value:
+    """`a if test else b`."""
+    evaluate(engine, frame, node.test)
+    return join(evaluate(engine, frame, node.body), evaluate(engine, frame, node.orelse))
+
+
+def evaluate_boolean(engine: Engine, frame: Frame, node: ast.BoolOp) -> Value:
+    """`a or b`."""
+    return join_all([evaluate(engine, frame, v) for v in node.values])
+
+
+def evaluate_compare(engine: Engine, frame: Frame, node: ast.Compare) -> Value:
+    """A comparison; what it compares is evaluated for its sinks."""
+    evaluate(engine, frame, node.left)
+    for part in node.comparators:
+        evaluate(engine, frame, part)
+    return NOTHING
+
+
+def evaluate_unary(engine: Engine, frame: Frame, node: ast.UnaryOp) -> Value:
+    """`-a`, `not a`."""
+    value = evaluate(engine, frame, node.operand)
+    return NOTHING if isinstance(node.op, ast.Not) else value
+
+
+def evaluate_inner(engine: Engine, frame: Frame, node: Any) -> Value:
+    """`await a`, `*a`."""
+    return evaluate(engine, frame, node.value)
+
+
+def evaluate_walrus(engine: Engine, frame: Frame, node: ast.NamedExpr) -> Value:
+    """`(name := value)`."""
+    value = evaluate(engine, frame, node.value)
+    assign(engine, frame, node.target, value, node.value)
+    return value
+
+
+def evaluate_lambda(engine: Engine, frame: Frame, node: ast.Lambda) -> Value:
+    """`lambda: …`: evaluated where it is made."""
+    saved = frame.env
+    frame.env = dict(saved)
+    for arg in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs):
+        frame.env[arg.arg] = NOTHING
+    frozen, frame.frozen = frame.frozen, False
+    result = evaluate(engine, frame, node.body)
+    frame.frozen = frozen
+    frame.env = saved
+    return Value(shape=Lambda(result))
+
+
+def evaluate_yield(engine: Engine, frame: Frame, node: Any) -> Value:
+    """`yield a`: what callers iterate over."""
+    if node.value is not None:
+        value = evaluate(engine, frame, node.value)
+        frame.returned.append(Value(value.all_atoms()))
+    return NOTHING

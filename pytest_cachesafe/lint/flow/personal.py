@@ -1,0 +1,93 @@
+"""Names of users, sessions, requests and environments: volatile by what they are called."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from pytest_cachesafe.lint.flow.module import dotted_name
+from pytest_cachesafe.lint.flow.values import NOTHING, Const
+from pytest_cachesafe.lint.tables import sources
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.engine import Engine
+    from pytest_cachesafe.lint.flow.frame import Frame
+    from pytest_cachesafe.lint.flow.values import Value
+
+__all__ = ["environment", "only_parameters", "personal_attribute", "personal_item"]
+
+_ENV_SAFE = (
+    "PROMPT",
+    "MODEL",
+    "KEY",
+    "URL",
+    "TOKEN",
+    "MODE",
+    "PORT",
+    "ENV",
+    "DEBUG",
+    "LEVEL",
+    "PROVIDER",
+    "SECRET",
+    "ENDPOINT",
+    "VERSION",
+    "NAME",
+    "LANGUAGE",
+    "ENABLE",
+    "DISABLE",
+    "MAX",
+    "MIN",
+    "LIMIT",
+    "TIMEOUT",
+    "COMPANY",
+    "BRAND",
+    "PRODUCT",
+    "INSTRUCTION",
+    "AGENT",
+)
+
+
+def only_parameters(value: Value) -> bool:
+    """Whether a value holds parameters and no source."""
+    return bool(value.atoms) and all(a.source is None for a in value.atoms.values())
+
+
+def personal_attribute(engine: Engine, frame: Frame, node: ast.Attribute) -> Value | None:
+    """`user.name`, `page.url`: volatile by its name; None for anything else."""
+    owner = dotted_name(node.value).rsplit(".", 1)[-1].lstrip("_")
+    name = f"{owner}.{node.attr}"
+    if node.attr in sources.PERSONAL_NAMES:
+        kind, granularity = sources.PERSONAL_NAMES[node.attr]
+        return engine.source(frame, node, kind, granularity, name)
+    if node.attr in sources.PERSONAL_FIELDS and sources.PERSONAL_OWNERS.match(owner):
+        return engine.source(frame, node, "user", "user", name)
+    if node.attr in sources.STATE_NAMES:
+        kind, granularity = sources.STATE_NAMES[node.attr]
+        return engine.source(frame, node, kind, granularity, name)
+    if node.attr in ("url", "title", "position") and sources.STATE_OWNERS.match(owner):
+        return engine.source(frame, node, "state", "call", name)
+    if node.attr in ("work_dir", "working_dir", "workspace_path", "working_directory", "cwd", "workdir"):
+        return engine.source(frame, node, "cwd", "session", name)
+    if node.attr in ("os_kind", "os_name", "os_version", "platform_name"):
+        return engine.source(frame, node, "host", "host", name)
+    return None
+
+
+def personal_item(engine: Engine, frame: Frame, node: ast.Subscript, key: str) -> Value | None:
+    """`request["user_id"]`: volatile by its name; None for anything else."""
+    owner = dotted_name(node.value).rsplit(".", 1)[-1].lstrip("_")
+    if key in sources.PERSONAL_NAMES and owner not in ("config", "settings", "env", "environ", "defaults"):
+        return engine.source(frame, node, *sources.PERSONAL_NAMES[key], f"{owner}[{key!r}]")
+    if key in sources.PERSONAL_FIELDS and sources.PERSONAL_OWNERS.match(owner):
+        return engine.source(frame, node, "user", "user", f"{owner}[{key!r}]")
+    if owner in ("headers", "cookies"):
+        return engine.source(frame, node, "session", "session", f"{owner}[{key!r}]")
+    return None
+
+
+def environment(engine: Engine, frame: Frame, node: ast.AST, key: Value) -> Value:
+    """A variable of the environment, unless its name says that it is a setting."""
+    name = key.shape.value if isinstance(key.shape, Const) else None
+    if not isinstance(name, str) or any(word in name.upper() for word in _ENV_SAFE):
+        return NOTHING
+    return engine.source(frame, node, "env", "host", f"environment variable {name}")

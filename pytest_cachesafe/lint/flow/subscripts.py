@@ -1,0 +1,111 @@
+"""Values of subscripts: items, slices, cut ISO times."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from pytest_cachesafe.lint.flow.atoms import merge, volatile_atoms
+from pytest_cachesafe.lint.flow.derive import cut, iterated
+from pytest_cachesafe.lint.flow.evaluate import evaluate
+from pytest_cachesafe.lint.flow.module import dotted_name
+from pytest_cachesafe.lint.flow.personal import environment, personal_item
+from pytest_cachesafe.lint.flow.values import (
+    NOTHING,
+    Bound,
+    Const,
+    DictShape,
+    Ext,
+    ListShape,
+    ParamShape,
+    TextFile,
+    Value,
+    join_all,
+)
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.engine import Engine
+    from pytest_cachesafe.lint.flow.frame import Frame
+
+__all__ = ["evaluate_subscript"]
+
+# ISO 8601: how much of it is left.
+_ISO = {4: "year", 7: "month", 10: "day", 13: "hour", 16: "minute", 19: "second"}
+
+
+def evaluate_subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Value:
+    """`owner[index]`."""
+    spelt = _subscript_name(node)
+    if spelt:
+        written = frame.lookup(spelt)
+        if written is not None:
+            return written
+    owner = evaluate(engine, frame, node.value)
+    index = evaluate(engine, frame, node.slice) if not isinstance(node.slice, ast.Slice) else NOTHING
+    if isinstance(owner.shape, Ext) and owner.shape.dotted == "os.environ":
+        return environment(engine, frame, node, index)
+    if any(a.source is not None for a in owner.atoms.values()):
+        granularity = _sliced(node)
+        if granularity is not None:
+            return cut(Value(volatile_atoms(merge(owner.atoms, owner.latent))), granularity)
+    elif (
+        isinstance(index.shape, Const)
+        and isinstance(index.shape.value, str)
+        and (owner.shape is None or isinstance(owner.shape, (ParamShape, Ext, Bound)))
+    ):
+        personal = personal_item(engine, frame, node, index.shape.value)
+        if personal is not None:
+            return personal
+        if engine.tables.is_system_name(index.shape.value):
+            # A prompt out of a table that was read from somewhere.
+            return Value(shape=TextFile(index.shape.value))
+    if isinstance(index.shape, Const):
+        key = index.shape.value
+        if isinstance(owner.shape, DictShape) and isinstance(key, str):
+            return owner.shape.fields.get(key) or Value(volatile_atoms(owner.atoms))
+        if (
+            isinstance(owner.shape, ListShape)
+            and isinstance(key, int)
+            and owner.shape.exact
+            and -len(owner.shape.items) <= key < len(owner.shape.items)
+        ):
+            return owner.shape.items[key]
+    if isinstance(owner.shape, DictShape):
+        # A table of functions or texts, chosen by a key that is only known at run time.
+        chosen = join_all(list(owner.shape.fields.values()))
+        return Value(merge(volatile_atoms(chosen.atoms), volatile_atoms(owner.atoms)), chosen.shape)
+    if isinstance(owner.shape, ListShape):
+        if isinstance(node.slice, ast.Slice):
+            return Value(owner.atoms, ListShape(owner.shape.items, False), owner.latent)
+        return iterated(owner)
+    atoms = volatile_atoms(merge(owner.atoms, owner.latent))
+    return Value(atoms) if atoms else NOTHING
+
+
+def _sliced(node: ast.Subscript) -> str | None:
+    """What is left of an ISO time after `[:10]` or `.split("T")[0]`."""
+    part = node.slice
+    if isinstance(part, ast.Slice):
+        start = part.lower is None or (isinstance(part.lower, ast.Constant) and part.lower.value == 0)
+        end = part.upper.value if isinstance(part.upper, ast.Constant) else None
+        return _ISO.get(end) if start and part.step is None and isinstance(end, int) else None
+    split = node.value
+    if (
+        isinstance(split, ast.Call)
+        and isinstance(split.func, ast.Attribute)
+        and split.func.attr in ("split", "partition")
+    ):
+        first = split.args[0] if split.args else None
+        zero = isinstance(part, ast.Constant) and part.value == 0
+        return (
+            "day"
+            if zero and (first is None or (isinstance(first, ast.Constant) and first.value in ("T", " ")))
+            else None
+        )
+    return None
+
+
+def _subscript_name(node: ast.Subscript) -> str:
+    if isinstance(node.slice, ast.Constant) and isinstance(node.value, (ast.Name, ast.Attribute)):
+        return f"{dotted_name(node.value)}[{node.slice.value!r}]"
+    return ""

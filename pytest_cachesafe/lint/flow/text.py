@@ -1,0 +1,70 @@
+"""Values turned into text: f-strings and what an object shows."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, Any
+
+from cachesafe_rules.model import Step
+from pytest_cachesafe.lint.flow import clock
+from pytest_cachesafe.lint.flow.apply import call_function
+from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
+from pytest_cachesafe.lint.flow.classes import base_words, find_method
+from pytest_cachesafe.lint.flow.derive import cut
+from pytest_cachesafe.lint.flow.evaluate import evaluate
+from pytest_cachesafe.lint.flow.values import NOTHING, Func, ListShape, Obj, Value
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.engine import Engine
+    from pytest_cachesafe.lint.flow.frame import Frame
+
+__all__ = ["evaluate_fstring", "shown", "texted"]
+
+
+def shown(engine: Engine, frame: Frame, value: Value, node: ast.AST) -> Value:
+    """A value as text; an object without text of its own shows its address."""
+    if isinstance(value.shape, Obj):
+        cls = value.shape.cls
+        for name in ("__str__", "__format__", "__repr__"):
+            method = find_method(engine, cls, name)
+            if method is not None:
+                return call_function(engine, frame, (method,), [], {}, value, node, cls).text()
+        if base_words(engine, cls) == {cls.name} and not cls.node.decorator_list:
+            return engine.source(frame, node, "repr", "process", f"the default text of a {cls.name} object")
+        return NOTHING
+    if isinstance(value.shape, ListShape):
+        inner = next((i.shape for i in value.shape.items if isinstance(i.shape, Func) and i.shape.functions), None)
+        if isinstance(inner, Func):
+            source = engine.source(frame, node, "repr", "process", f"the text of function {inner.functions[0].name}")
+            return Value(merge(value.all_atoms(), source.atoms))
+    if isinstance(value.shape, Func) and value.shape.functions:
+        return engine.source(frame, node, "repr", "process", f"the text of function {value.shape.functions[0].name}")
+    return value.text()
+
+
+def evaluate_fstring(engine: Engine, frame: Frame, node: ast.JoinedStr) -> Value:
+    """`f"…"`: a format such as `{now:%Y}` cuts a clock."""
+    atoms = EMPTY
+    for part in node.values:
+        if isinstance(part, ast.FormattedValue):
+            value = evaluate(engine, frame, part.value)
+            spec = part.format_spec
+            if isinstance(spec, ast.JoinedStr) and any(
+                a.source is not None and a.source.kind == "clock" for a in value.atoms.values()
+            ):
+                words = "".join(str(v.value) for v in spec.values if isinstance(v, ast.Constant))
+                if "%" in words:
+                    value = cut(value, clock.of_format(words))
+            atoms = merge(atoms, shown(engine, frame, value, part).atoms)
+    if atoms:
+        row = node.lineno
+        atoms = {k: a.at(Step(frame.module.name, row, "formatted into a string")) for k, a in atoms.items()}
+    return Value(atoms) if atoms else NOTHING
+
+
+def texted(frame: Frame, node: ast.AST, atoms: Any, words: str) -> Value:
+    """Text that holds these atoms."""
+    if not atoms:
+        return NOTHING
+    step = Step(frame.module.name, getattr(node, "lineno", 1), words)
+    return Value({k: a.at(step) for k, a in atoms.items()})
