@@ -19,6 +19,9 @@ __all__ = ["Printed", "add", "run"]
 # "text" is what other subcommands call it: for people, by what standard output is.
 _FORMATS = ("text", "concise", "full", "json", "github", "gitlab", "sarif", "junit")
 
+# The others say nothing of what would mend a finding, which takes time to work out.
+_WITH_FIXES = ("full", "json", "sarif")
+
 
 class Printed(NamedTuple):
     """A finished text for standard output, and sentences for standard error before and after it."""
@@ -143,6 +146,7 @@ def _options(args: argparse.Namespace) -> LintOptions:
         stdin_filename=args.stdin_filename or "stdin.py",
         jobs=args.jobs,
         cache=not args.no_cache,
+        fixes=args.fix or args.diff or _form(args) in _WITH_FIXES,
         fix=args.fix or args.diff,
         unsafe_fixes=args.unsafe_fixes,
         diff=args.diff,
@@ -167,13 +171,18 @@ def _counts(result: LintResult, strict: bool) -> bool:
     return any(strict or str(finding.severity) != "note" for finding in result.findings)
 
 
-def _rendered(args: argparse.Namespace, outcome: Outcome) -> str:
-    from pytest_cachesafe.report.lint import render
-
+def _form(args: argparse.Namespace) -> str:
     form = args.output_format
     if form in (None, "text"):
         shown = sys.stdout is not None and sys.stdout.isatty() and not args.output_file
-        form = "full" if shown else "concise"
+        return "full" if shown else "concise"
+    return str(form)
+
+
+def _rendered(args: argparse.Namespace, outcome: Outcome) -> str:
+    from pytest_cachesafe.report.lint import render
+
+    form = _form(args)
     result = outcome.result
     if args.statistics:
         from pytest_cachesafe.report.lint.summary import statistics

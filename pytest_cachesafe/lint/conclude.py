@@ -46,8 +46,10 @@ class Concluder:
         self.project = project
         self.store = store
         self._read = read
-        self._texts: dict[str, str | None] = {}
-        self._located: dict[str, Located | None] = {}
+        # Of the last file alone: everything that is asked of a file is asked in a row.
+        self._last_text: tuple[str, str | None] | None = None
+        self._last_located: tuple[str, Located | None] | None = None
+        self._hints: dict[str, bool] = {}
         self._rules = project.rules
 
     def conclude(
@@ -79,8 +81,11 @@ class Concluder:
     def _hinted(self, name: str) -> bool:
         from pytest_cachesafe.lint.directives import may_hold
 
-        text = self._text(name)
-        return text is not None and may_hold(text)
+        known = self._hints.get(name)
+        if known is None:
+            text = self._text(name)
+            known = self._hints[name] = text is not None and may_hold(text)
+        return known
 
     def _silenced(
         self,
@@ -136,7 +141,12 @@ class Concluder:
         from pytest_cachesafe.lint.cache import content_hash
         from pytest_cachesafe.lint.encode import report_json
 
-        words = [self.store.hash(name), problem, [[rule.code, report_json(report)] for rule, report in reports]]
+        words = [
+            self.store.hash(name),
+            self.project.fixes,
+            problem,
+            [[rule.code, report_json(report)] for rule, report in reports],
+        ]
         return content_hash(json.dumps(words).encode("ascii"))
 
     def _fresh(self, name: str, reports: Sequence[tuple[Rule, Report]], problem: tuple[int, int, str] | None) -> _Made:
@@ -171,7 +181,8 @@ class Concluder:
                 )
                 return None
             span = confirmed
-            fix = rule.fix(replace(report, span=span), self._text(name) or "")
+            if self.project.fixes:
+                fix = rule.fix(replace(report, span=span), self._text(name) or "")
         severity = report.severity or rule.severity
         finding = _finding(rule, report.message, span, report.help, fix, severity, report.confidence, report.data)
         return replace(finding, flow=tuple(Flow(step.filename, step.row, step.message) for step in report.steps))
@@ -188,18 +199,18 @@ class Concluder:
         return None if text is None else split_rows(text)
 
     def _text(self, name: str) -> str | None:
-        if name not in self._texts:
+        if self._last_text is None or self._last_text[0] != name:
             data = self._read(name)
-            self._texts[name] = None if data is None else decoded(data)
-        return self._texts[name]
+            self._last_text = name, None if data is None else decoded(data)
+        return self._last_text[1]
 
     def _locate(self, name: str) -> Located | None:
-        if name not in self._located:
+        if self._last_located is None or self._last_located[0] != name:
             from pytest_cachesafe.lint.confirm import Located
 
             text = self._text(name) if name.endswith((".py", ".pyw")) else None
-            self._located[name] = None if text is None else Located(text, name)
-        return self._located[name]
+            self._last_located = name, None if text is None else Located(text, name)
+        return self._last_located[1]
 
 
 def _finding(

@@ -11,7 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from pytest_cachesafe.lint.settings import Settings
 
 __all__ = [
-    "MAX_BYTES", "TEMPLATE_SUFFIXES", "Discovery", "FileEntry", "Problem", "Tree", "discover", "index", "is_test_path",
-    "projects", "walk",
+    "MAX_BYTES", "TEMPLATE_SUFFIXES", "Discovery", "FileEntry", "Problem", "Tree", "discover", "index",
+    "is_prompt_template", "is_test_path", "projects", "template_entries", "walk",
 ]  # fmt: skip
 
 # Larger files are generated data; 1.2 million lines of a real library have none above 1 MB.
@@ -102,6 +102,31 @@ class Discovery(NamedTuple):
     def left_out(self, name: str) -> str | None:
         """Why a walk would not come to a file of this name, in words; None where it would."""
         return _left_out(name, self)
+
+
+def is_prompt_template(name: str) -> bool:
+    """Whether a file that is not Python may be a prompt template, by its name relative to the root."""
+    lowered = name.lower()
+    return lowered.endswith((".jinja", ".jinja2", ".j2", ".prompt")) or (
+        "prompt" in lowered and lowered.endswith(TEMPLATE_SUFFIXES)
+    )
+
+
+def template_entries(found: Discovery, overlay: Mapping[str, bytes]) -> list[FileEntry]:
+    """The project's prompt templates, by name; what cannot be read or is too large is passed over."""
+    entries = []
+    for name in filter(is_prompt_template, found.all_templates):
+        path = os.path.join(found.settings.root, name)
+        if name in overlay:
+            entries.append(FileEntry(name, path, len(overlay[name]), 0))
+            continue
+        try:
+            facts = os.stat(path)
+        except OSError:
+            continue
+        if stat.S_ISREG(facts.st_mode) and facts.st_size <= MAX_BYTES:
+            entries.append(FileEntry(name, path, facts.st_size, facts.st_mtime_ns))
+    return entries
 
 
 def is_test_path(name: str) -> bool:

@@ -31,7 +31,8 @@ ENTRY, REQUEST, BINARY, COMMENT = 1, 2, 4, 8
 
 class Project(NamedTuple):
     """What a run works on. `files`: all of the project's Python files by name; `overlay`: text that is not on disk;
-    `left_out`: whether a file is a test that no one asked for, whose own prompts harm nobody."""
+    `left_out`: whether a file is a test that no one asked for, whose own prompts harm nobody; `fixes`: whether
+    changes are wanted with the findings, which cost more than they do."""
 
     root: str
     files: Mapping[str, FileEntry]
@@ -40,6 +41,8 @@ class Project(NamedTuple):
     overlay: Mapping[str, bytes]
     left_out: Callable[[str], bool] = lambda name: False
     strict: bool = False
+    fixes: bool = True
+    templates: Sequence[FileEntry] = ()
 
 
 class Examiner:

@@ -28,6 +28,7 @@ class LintOptions(NamedTuple):
     stdin_filename: str = "stdin.py"
     jobs: int = 1
     cache: bool = True
+    fixes: bool = True
     fix: bool = False
     unsafe_fixes: bool = False
     diff: bool = False

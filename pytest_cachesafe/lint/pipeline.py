@@ -19,6 +19,7 @@ from pytest_cachesafe.lint.units import Unit, decoded, encoded
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report, Rule
+    from cachesafe_rules.model import Arrival
     from pytest_cachesafe.findings import Finding
     from pytest_cachesafe.lint.cache import Store
 
@@ -30,6 +31,8 @@ _REQUEST_WORDS = (
     b"messages", b"history", b"cache_control", b"cachePoint", b"prompt_cache_key", b"promptCacheKey",
     b"x-grok-conv-id", b"chat.completions", b"contents=", b'"properties"', b"'properties'", b'"tool"', b"'tool'",
 )  # fmt: skip
+# Words of a clock that a template reads.
+_CLOCK_WORDS = (b"now", b"today", b"strftime", b"time.time", b"current_")
 # Below this many bytes every file that is reported on is parsed, so that broken ones are told; in large trees that
 # would cost more than all the rest, and what cannot be parsed is other tools' business too.
 _PARSE_ALL_BYTES = 1 << 20
@@ -65,6 +68,8 @@ class Pipeline:
         self.crashed: list[str] = []
         self.warnings: list[str] = []
         self._units: dict[str, Unit] = {}
+        # What arrives in prompt templates that read a clock themselves.
+        self._templates: dict[str, list[Arrival]] = {}
         self._examiner = Examiner(project, self._read, self.crashed)
 
     @cached_property
@@ -98,7 +103,19 @@ class Pipeline:
             self._examiner.parse_limit = _PARSE_ALL_BYTES
             candidates += [n for n in looked_at if not flags[n] & (ENTRY | REQUEST | BINARY) and self._counts(n)]
         self._analyse(candidates, wanted, flags)
+        self._look_at_templates(wanted)
         return self._conclude([n for n in looked_at if flags[n] & COMMENT and self._counts(n)])
+
+    def _look_at_templates(self, wanted: frozenset[str] | None) -> None:
+        for entry in self.project.templates:
+            if self._counts(entry.name) and (wanted is None or entry.name in wanted):
+                data = self._text(entry.name)
+                if data is not None and any(word in data for word in _CLOCK_WORDS):
+                    from pytest_cachesafe.lint.templates import arrivals_in
+
+                    arrivals = arrivals_in(entry.name, data)
+                    if arrivals:
+                        self._templates[entry.name] = arrivals
 
     def _counts(self, name: str) -> bool:
         """Whether a file is reported on."""
@@ -233,7 +250,7 @@ class Pipeline:
 
     def _conclude(self, commented: Sequence[str]) -> Passed:
         units = self._units.values()
-        if not (commented or any(unit.hits or unit.reports or unit.problem for unit in units)):
+        if not (commented or self._templates or any(unit.hits or unit.reports or unit.problem for unit in units)):
             # The usual case in a commit hook: nothing of what follows need be imported.
             read = {name for unit in units for name in unit.used}
             return Passed([], [], self.crashed, self.warnings, frozenset(read - self.project.files.keys()))
@@ -255,7 +272,7 @@ class Pipeline:
             extra.update(unit.used)
         # A unit has the two fields of an analysis' result that are read there.
         results: Any = [self._units[name] for name in sorted(self._units)]
-        for name, arrivals in settle(results).items():
+        for name, arrivals in (*settle(results).items(), *self._templates.items()):
             if not self._counts(name):
                 continue
             view = ModuleView(name, arrivals)

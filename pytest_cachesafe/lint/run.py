@@ -89,7 +89,7 @@ def lint_text(
         RuntimeError: a rule failed.
     """
     from pytest_cachesafe.lint.cache import Store
-    from pytest_cachesafe.lint.discover import FileEntry
+    from pytest_cachesafe.lint.discover import TEMPLATE_SUFFIXES, FileEntry
     from pytest_cachesafe.lint.settings import Settings as Plain
     from pytest_cachesafe.lint.settings import with_overrides
 
@@ -98,17 +98,19 @@ def lint_text(
     if select:
         settings = with_overrides(settings, select=select)
     data = code.encode("utf-8", "surrogatepass")
-    files = {filename: FileEntry(filename, os.path.join(str(settings.root), filename), len(data), 0)}
+    entry = FileEntry(filename, os.path.join(str(settings.root), filename), len(data), 0)
+    python = not filename.endswith(TEMPLATE_SUFFIXES)
     codes, others, _ = rules_of(settings, strict=False)
     with no_collection():
         passed = _pass(
             settings,
-            files,
+            {filename: entry} if python else {},
             RuleSet(codes, others),
             {filename: data},
             Store(settings.root, None, 0),
             None,
             left_out=lambda name: False,
+            templates=() if python else (entry,),
         )
     if passed.crashed:
         raise RuntimeError(passed.crashed[0])
@@ -146,6 +148,7 @@ def run_lint(options: LintOptions) -> Outcome:
 def passed_of(run: Run, options: LintOptions, started: int) -> Passed:
     """The pass over one project, or what the cache has of it."""
     from pytest_cachesafe.lint.cache import Store, open_store, run_key
+    from pytest_cachesafe.lint.discover import template_entries
 
     store = Store(run.settings.root, None, started)
     if options.cache:
@@ -154,19 +157,31 @@ def passed_of(run: Run, options: LintOptions, started: int) -> Passed:
         nested = sorted((folder, identity(one)) for folder, one in run.discovery.nested.items())
         key = run_key(run.root, identity(run.settings), run.others, sorted(run.codes), options.strict, nested)
         store = open_store(run.settings.root, key, started)
-    index = list(run.discovery.project.values())
+    templates = template_entries(run.discovery, run.overlay)
+    index = [*run.discovery.project.values(), *templates]
     if not run.overlay:
         whole = store.whole(index)
-        known = None if whole is None else _known(whole)
+        known = None if whole is None else _known(whole, fixes=options.fixes)
         if known is not None:
             return known
     wanted: frozenset[str] | None = run.wanted
     if 2 * len(run.wanted) > len(index):
         # Nearly everything is asked for: then all of it, and the next run finds it in the cache.
         wanted = None
-    store.begin(index)
-    passed = _pass(run.settings, run.discovery.project, RuleSet(run.codes, run.others), run.overlay, store, wanted,
-                   left_out=run.is_left_out_test, strict=options.strict, jobs=options.jobs)  # fmt: skip
+    store.begin([entry for entry in index if entry.name in run.discovery.project])
+    passed = _pass(
+        run.settings,
+        run.discovery.project,
+        RuleSet(run.codes, run.others),
+        run.overlay,
+        store,
+        wanted,
+        left_out=run.is_left_out_test,
+        strict=options.strict,
+        jobs=options.jobs,
+        fixes=options.fixes,
+        templates=templates,
+    )
     store.save()
     if wanted is None and not run.overlay and not passed.crashed:
         found = []
@@ -174,15 +189,18 @@ def passed_of(run: Run, options: LintOptions, started: int) -> Passed:
             from pytest_cachesafe.lint.encode import finding_json
 
             found = [finding_json(finding) for finding in passed.findings]
-        store.save_whole(index, passed.extra, [found, passed.suppressed, passed.warnings])
+        store.save_whole(index, passed.extra, [found, passed.suppressed, passed.warnings, options.fixes])
     return passed
 
 
-def _known(stored: Any) -> Passed | None:
+def _known(stored: Any, *, fixes: bool) -> Passed | None:
+    """The stored outcome, unless fixes are wanted and there are findings without."""
     from pytest_cachesafe.lint.pipeline import Passed
 
     try:
-        findings, suppressed, warnings = stored
+        findings, suppressed, warnings, fixed = stored
+        if findings and fixes and not fixed:
+            return None
         if findings:
             from pytest_cachesafe.lint.encode import finding_from
 
@@ -203,11 +221,13 @@ def _pass(
     left_out: Callable[[str], bool],
     strict: bool = False,
     jobs: int = 1,
+    fixes: bool = True,
+    templates: Sequence[FileEntry] = (),
 ) -> Passed:
     from pytest_cachesafe.lint.examine import Project
     from pytest_cachesafe.lint.pipeline import Pipeline
 
-    project = Project(str(settings.root), files, settings, rules, overlay, left_out, strict)
+    project = Project(str(settings.root), files, settings, rules, overlay, left_out, strict, fixes, templates)
     return Pipeline(project, store, jobs).run(wanted)
 
 
@@ -228,7 +248,7 @@ def judge(options: LintOptions, passes: Sequence[tuple[Run, Passed]]) -> Outcome
         result.baselined += share.baselined
         result.stale += share.stale
         found = run.discovery
-        looked_at = [entry.name for entry in found.files if entry.name in run.wanted]
+        looked_at = [name for name in (*(entry.name for entry in found.files), *found.templates) if name in run.wanted]
         tests = [name for name in looked_at if run.is_left_out_test(name)]
         result.files += len(looked_at) - len(tests)
         result.warnings += [*found.warnings, *found.unreadable, *share.warnings]

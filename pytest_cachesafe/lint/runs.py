@@ -103,14 +103,14 @@ def runs_of(options: LintOptions) -> list[Run]:
     Raises:
         UsageError: see `lint`.
     """
-    from pytest_cachesafe.lint.discover import discover, projects
+    from pytest_cachesafe.lint.discover import discover, is_prompt_template, projects
 
     if options.stdin is not None:
         return [_stdin_run(options)]
     runs: list[Run] = []
     for plain, paths in projects([Path(path) for path in options.paths]):
         found = discover(paths, overridden(plain, options))
-        wanted = {entry.name for entry in found.files} | set(found.templates)
+        wanted = {entry.name for entry in found.files} | set(filter(is_prompt_template, found.templates))
         if options.changed_since is not None:
             from pytest_cachesafe.lint.changed import changed_files
 
@@ -140,7 +140,7 @@ def _run(
 
 def _stdin_run(options: LintOptions) -> Run:
     """The project around the file that standard input stands for."""
-    from pytest_cachesafe.lint.discover import Discovery, FileEntry, _left_out, projects, walk
+    from pytest_cachesafe.lint.discover import TEMPLATE_SUFFIXES, Discovery, FileEntry, _left_out, projects, walk
 
     path = Path(os.path.abspath(options.stdin_filename))
     ((plain, _),) = projects([path])
@@ -150,9 +150,13 @@ def _stdin_run(options: LintOptions) -> Run:
     tree = walk(settings, whole=bool(settings.marker))
     data = options.stdin or b""
     files = {entry.name: entry for entry in tree.files}
-    entry = FileEntry(name, str(folder / path.name), len(data), 0, explicit=True)
-    files[name] = entry
-    found = Discovery([entry], [], [], [], [], files, tree.templates, settings, tree.nested)
+    if name.endswith(TEMPLATE_SUFFIXES):
+        templates = sorted({*tree.templates, name})
+        found = Discovery([], [name], [], [], [], files, templates, settings, tree.nested)
+    else:
+        entry = FileEntry(name, str(folder / path.name), len(data), 0, explicit=True)
+        files[name] = entry
+        found = Discovery([entry], [], [], [], [], files, tree.templates, settings, tree.nested)
     reason = _left_out(name, found)
     if reason is not None:
         found.excluded.append(f"{options.stdin_filename}: {reason}")

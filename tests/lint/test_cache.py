@@ -243,6 +243,27 @@ def test_without_a_folder_for_it(project: Path, monkeypatch: pytest.MonkeyPatch,
     assert places(lint([project]).findings) == BOTH
 
 
+def test_fixes_are_made_when_they_are_asked_for(project: Path, cache: Path) -> None:
+    """Whatever an earlier run kept of the same files."""
+    from pytest_cachesafe.lint.options import LintOptions
+    from pytest_cachesafe.lint.run import run_lint
+
+    def fixes(*, wanted: bool) -> list[bool]:
+        result = run_lint(LintOptions((str(project),), fixes=wanted)).result
+        return [bool(finding.data["fix"]) for finding in result.findings if finding.code == "CSF201"]
+
+    write(
+        project,
+        {"tags.py": "def ask(tags):\n    system_prompt = 'Tags: ' + ', '.join(set(tags))\n    return system_prompt\n"},
+    )
+    assert fixes(wanted=False) == [False]
+    assert fixes(wanted=True) == [True]
+    assert fixes(wanted=True) == [True]
+    write(project, {"clean.py": CLEAN + "x = 1\n"})
+    assert fixes(wanted=False) == [False]
+    assert fixes(wanted=True) == [True]
+
+
 def test_a_crash_is_not_kept(project: Path, cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(Analysis, "analyse", lambda *_: 1 / 0)
