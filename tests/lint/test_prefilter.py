@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 import sysconfig
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -19,7 +20,6 @@ from pytest_cachesafe.lint import prefilter
 from pytest_cachesafe.lint.cache import Store
 from pytest_cachesafe.lint.discover import FileEntry
 from pytest_cachesafe.lint.examine import Project
-from pytest_cachesafe.lint.flow import analysis
 from pytest_cachesafe.lint.pipeline import Passed, Pipeline
 from pytest_cachesafe.lint.rule_set import RuleSet
 from pytest_cachesafe.lint.run import lint_text, rules_of
@@ -47,10 +47,15 @@ HEAD += "from datetime import datetime\n"
 @contextmanager
 def everything_matters() -> Iterator[None]:
     """Every file may hold a sink, every function may matter."""
+    # Imports all of the analysis: a module that is first imported below would keep what is patched.
+    lint_text("SYSTEM_PROMPT = str(1)\n")
     with pytest.MonkeyPatch.context() as patch:
-        for module in (prefilter, analysis):
-            for name in ("is_entry", "may_matter"):
-                patch.setattr(module, name, lambda *args, **kwargs: True)
+        for name in ("is_entry", "may_matter"):
+            # Also where it was imported by name.
+            own = getattr(prefilter, name)
+            for module in [m for key, m in sys.modules.items() if key.startswith("pytest_cachesafe.lint")]:
+                if getattr(module, name, None) is own:
+                    patch.setattr(module, name, lambda *args, **kwargs: True)
         yield
 
 
