@@ -63,7 +63,7 @@ class ProjectIndex:
 
 def _shared(a: list[str], b: list[str]) -> int:
     count = 0
-    for x, y in zip(a, b):
+    for x, y in zip(a, b, strict=False):
         if x != y:
             break
         count += 1

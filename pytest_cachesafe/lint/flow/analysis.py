@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import gc
+import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -29,6 +30,8 @@ __all__ = ["Analysis", "EntryResult", "settle"]
 
 # Source text whose trees may live at one time; trees take about twenty times as much.
 _LIVE_BYTES = 4_000_000
+# Python frames for `DEEPEST` expressions in one another, about five each.
+_RECURSION = 6000
 # Characters of a short file.
 _SMALL = 24_000
 
@@ -117,6 +120,14 @@ class Analysis:
 
     def analyse(self, name: str) -> EntryResult:
         """Evaluate every function and class of a file, and what they reach."""
+        limit = sys.getrecursionlimit()
+        sys.setrecursionlimit(max(limit, _RECURSION))
+        try:
+            return self._analyse(name)
+        finally:
+            sys.setrecursionlimit(limit)
+
+    def _analyse(self, name: str) -> EntryResult:
         if self._live > _LIVE_BYTES:
             self._engine.shed()
             self._live = 0
@@ -182,10 +193,10 @@ def _analyse_class(engine: Engine, cls: ClassInfo, lines: list[str], small: bool
                 method.name not in cls.methods
                 and find_method(engine, cls, method.name) is method
                 and _calls_any(engine.body(method), overridden)
+                and may_matter(_text(base.module.parsed.lines, method.node))
             ):
                 # A method of the base that means this class's own when it runs for its objects.
-                if may_matter(_text(base.module.parsed.lines, method.node)):
-                    engine.summary(method, cls)
+                engine.summary(method, cls)
 
 
 def _calls_any(body: list[ast.stmt], names: set[str]) -> bool:
@@ -225,13 +236,13 @@ def settle(results: Iterable[EntryResult]) -> dict[str, list[Arrival]]:
             continue
         taints = kept.setdefault((hit.span, hit.sink, hit.part, hit.function), {})
         source: Source = hit.taint.source
-        key = (source.span, source.kind)
-        old = taints.get(key)
+        arrived = (source.span, source.kind)
+        old = taints.get(arrived)
         better = old is None or rank(source.granularity) < rank(old.source.granularity)
         if better or (
             old is not None and source.granularity == old.source.granularity and len(hit.taint.steps) < len(old.steps)
         ):
-            taints[key] = hit.taint
+            taints[arrived] = hit.taint
     out: dict[str, list[Arrival]] = {}
     for (span, sink, part, function), taints in sorted(kept.items(), key=lambda item: (item[0][0], item[0][1])):
         ordered = tuple(taints[k] for k in sorted(taints))

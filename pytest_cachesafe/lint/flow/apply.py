@@ -27,9 +27,17 @@ __all__ = ["bind_arguments", "call_function"]
 
 
 def call_function(
-    engine: Engine, frame: Frame, functions: Sequence[FunctionInfo], positional: list[Value], keywords: Any, bound: Value | None,
-    node: ast.AST, cls: ClassInfo | None, nodes: Sequence[ast.expr] = (), rest: Value = NOTHING,
-) -> Value:  # fmt: skip
+    engine: Engine,
+    frame: Frame,
+    functions: Sequence[FunctionInfo],
+    positional: list[Value],
+    keywords: Any,
+    bound: Value | None,
+    node: ast.AST,
+    cls: ClassInfo | None,
+    nodes: Sequence[ast.expr] = (),
+    rest: Value = NOTHING,
+) -> Value:
     """Apply the summaries of the functions a call may reach."""
     results = []
     holding = (

@@ -101,9 +101,16 @@ def _list_atoms(engine: Engine, frame: Frame, shape: ListShape, node: ast.AST, d
 
 
 def arrive(
-    engine: Engine, frame: Frame, node: ast.AST, value: Value, sink: str, part: str = "system", marks: tuple[Mark, ...] = (),
-    kinds: frozenset[str] | None = None, atoms: Any = None,
-) -> None:  # fmt: skip
+    engine: Engine,
+    frame: Frame,
+    node: ast.AST,
+    value: Value,
+    sink: str,
+    part: str = "system",
+    marks: tuple[Mark, ...] = (),
+    kinds: frozenset[str] | None = None,
+    atoms: Any = None,
+) -> None:
     """A value reaches a sink here. `kinds` limits what counts (order of tools)."""
     if atoms is None:
         atoms = prompt_atoms(engine, frame, value, node)

@@ -80,7 +80,7 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
         and isinstance(value.shape, ListShape)
         and len(value.shape.items) == len(target.elts)
     ):
-        for part, item, where in zip(target.elts, value.shape.items, node.elts):
+        for part, item, where in zip(target.elts, value.shape.items, node.elts, strict=True):
             assign(engine, frame, part, item, where)
         return
     elif isinstance(target, (ast.Tuple, ast.List)):
@@ -90,7 +90,7 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
             else None
         )
         if parts is not None:
-            for part, item in zip(target.elts, parts):
+            for part, item in zip(target.elts, parts, strict=True):
                 assign(engine, frame, part, Value(merge(item.atoms, value.atoms), item.shape, item.latent), node)
             return
     bind(engine, frame, target, value)

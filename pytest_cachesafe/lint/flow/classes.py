@@ -28,9 +28,10 @@ __all__ = [
 ]
 
 _VOLATILE = (
-    "now(", "today(", "strftime", "time(", "uuid", "random", "platform", "cwd", "environ", "getenv", "memor", "user_", "session_", "gethost", "get_current", "location",
+    "now(", "today(", "strftime", "time(", "uuid", "random", "platform", "cwd", "environ", "getenv", "memor", "user_",
+    "session_", "gethost", "get_current", "location",
 )  # fmt: skip
-_CLOCKS = ("now(", "today(", "strftime", "time(", "uuid", "platform", "getcwd")
+_CLOCKS: tuple[str, ...] = ("now(", "today(", "strftime", "time(", "uuid", "platform", "getcwd")
 _CHANGERS = frozenset(("append", "extend", "update", "insert", "add"))
 
 
@@ -173,11 +174,13 @@ def matters(engine: Engine, cls: ClassInfo) -> bool:
         lines = cls.module.parsed.lines
         cls.volatile = False
         for stmt in cls.node.body:
-            method = isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef))
-            if method and (stmt.name not in above or stmt.name == "__init__"):
-                continue
+            words = _CLOCKS
+            if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                if stmt.name not in above or stmt.name == "__init__":
+                    continue
+                words = _VOLATILE
             text = "\n".join(lines[stmt.lineno - 1 : stmt.end_lineno or stmt.lineno])
-            if any(word in text for word in (_VOLATILE if method else _CLOCKS)):
+            if any(word in text for word in words):
                 cls.volatile = True
                 break
     return cls.volatile

@@ -1,4 +1,4 @@
-"""How often a clock changes after it was formatted, cut or divided. One policy for all: see `policy` among the rules."""
+"""How often a clock changes after it was formatted, cut or divided; `policy` among the rules makes severities of it."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ GRANULARITIES = ("microsecond", "second", "minute", "hour", "day", "month", "yea
 
 _DIRECTIVES = {
     "f": "microsecond", "S": "second", "s": "second", "c": "second", "X": "second", "T": "second", "r": "second",
-    "M": "minute", "R": "minute", "H": "hour", "I": "hour", "p": "hour", "l": "hour", "k": "hour",
-    "d": "day", "e": "day", "a": "day", "A": "day", "w": "day", "u": "day", "j": "day", "x": "day", "D": "day", "F": "day",
-    "U": "day", "W": "day", "V": "day", "b": "month", "B": "month", "h": "month", "m": "month",
-    "y": "year", "Y": "year", "G": "year", "C": "year",
+    "M": "minute", "R": "minute", "H": "hour", "I": "hour", "p": "hour", "l": "hour", "k": "hour", "d": "day",
+    "e": "day", "a": "day", "A": "day", "w": "day", "u": "day", "j": "day", "x": "day", "D": "day", "F": "day",
+    "U": "day", "W": "day", "V": "day", "b": "month", "B": "month", "h": "month", "m": "month", "y": "year",
+    "Y": "year", "G": "year", "C": "year",
 }  # fmt: skip
 _DIRECTIVE = re.compile(r"%[-#_0^:]?([A-Za-z%])")
 

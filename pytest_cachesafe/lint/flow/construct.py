@@ -57,14 +57,13 @@ def construct(engine: Engine, frame: Frame, node: ast.Call, cls: ClassInfo, argu
         for name, value in attributes_with_parameters(engine, cls).items():
             fields[name] = substitute(value, init.key, given, None)
         return Value(_text_of(fields) if _is_text(engine, cls) else EMPTY, Obj(cls, fields, (init.key, given)))
-    else:
-        names = [n for c in reversed(mro(engine, cls)) for n in annotated_names(c)]
-        for name, value in zip(names, arguments.positional):
-            fields[name] = value
-        for name, (value, _) in arguments.keywords.items():
-            fields[name] = value
+    names = [n for c in reversed(mro(engine, cls)) for n in annotated_names(c)]
+    for name, value in zip(names, arguments.positional, strict=False):
+        fields[name] = value
+    for name, (value, _) in arguments.keywords.items():
+        fields[name] = value
     text = _is_text(engine, cls)
-    if init is None and not text:
+    if not text:
         for name, value in fields.items():
             if any(a.source is not None for a in value.atoms.values()):
                 old = cls.constructed.get(name)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from pytest_cachesafe.lint.flow import clock
-from pytest_cachesafe.lint.flow.atoms import merge, volatile_atoms
+from pytest_cachesafe.lint.flow.atoms import merge, unordered, volatile_atoms
 from pytest_cachesafe.lint.flow.values import NOTHING, DictShape, ListShape, ParamShape, Value, join_all
 from pytest_cachesafe.lint.tables import transfers
 
 if TYPE_CHECKING:
-    from pytest_cachesafe.lint.flow.atoms import Atom
+    from pytest_cachesafe.lint.flow.atoms import Atom, unordered
 
 __all__ = ["cut", "finer", "iterated", "ordered"]
 
@@ -30,18 +30,10 @@ def iterated(value: Value) -> Value:
 
 def ordered(value: Value) -> Value:
     """What `sorted` gives: the order no longer depends on sets and directories."""
-
-    def clean(atoms: Any) -> Any:
-        return (
-            {k: a for k, a in atoms.items() if a.source is None or a.source.kind not in ("set", "listing")}
-            if atoms
-            else atoms
-        )
-
     shape = value.shape
     if isinstance(shape, ListShape):
-        shape = ListShape(tuple(Value(clean(i.atoms), i.shape, clean(i.latent)) for i in shape.items), False)
-    return Value(clean(value.atoms), shape)
+        shape = ListShape(tuple(Value(unordered(i.atoms), i.shape, unordered(i.latent)) for i in shape.items), False)
+    return Value(unordered(value.atoms), shape)
 
 
 def finer(atom: Atom, granularity: str | None) -> Atom:

@@ -24,7 +24,7 @@ def evaluate_dict(engine: Engine, frame: Frame, node: ast.Dict) -> Value:
     """`{key: value, **more}`."""
     fields: dict[str, Value] = {}
     atoms = EMPTY
-    for key, item in zip(node.keys, node.values):
+    for key, item in zip(node.keys, node.values, strict=True):
         value = evaluate(engine, frame, item)
         if key is None:
             if isinstance(value.shape, DictShape):
@@ -33,8 +33,8 @@ def evaluate_dict(engine: Engine, frame: Frame, node: ast.Dict) -> Value:
                 atoms = merge(atoms, value.atoms)
         else:
             k = evaluate(engine, frame, key)
-            if isinstance(k.shape, Const) and isinstance(k.shape.value, str):
-                fields[k.shape.value] = value
+            if isinstance(k.shape, Const):
+                fields[k.shape.value if isinstance(k.shape.value, str) else repr(k.shape.value)] = value
             else:
                 atoms = merge(atoms, merge(k.text().atoms, value.all_atoms()))
     out = Value(atoms, DictShape(fields))
@@ -45,7 +45,7 @@ def evaluate_dict(engine: Engine, frame: Frame, node: ast.Dict) -> Value:
         out,
         {
             k.value: v
-            for k, v in zip(node.keys, node.values)
+            for k, v in zip(node.keys, node.values, strict=True)
             if isinstance(k, ast.Constant) and isinstance(k.value, str)
         },
     )

@@ -49,6 +49,8 @@ class Engine:
         self.summaries: dict[tuple[str, str], Summary] = {}
         self._running: set[tuple[str, str]] = set()
         self.depth = 0
+        # How deep expressions and statements lie in one another at this moment.
+        self.nesting = 0
         self._idle = 0
         # Classes whose objects were made with something volatile: who gets them by annotation is looked at again.
         self.grown: set[str] = set()
@@ -61,7 +63,7 @@ class Engine:
         self.lookups: dict[str, set[tuple[str, str, int, str | None]]] = {}
 
     def shed(self) -> None:
-        """Let the bodies of functions go: their summaries stay, and the few that are asked for again are parsed again."""
+        """Let the bodies of functions go; summaries stay, and the few bodies asked for again are parsed again."""
         for module in self.modules.values():
             if module is None or module.shed or module.env is None:
                 continue

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.model import Step
@@ -13,11 +13,11 @@ from pytest_cachesafe.lint.flow.assign import assign, named_text
 from pytest_cachesafe.lint.flow.atoms import Atom, merge
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.classes import find_method
+from pytest_cachesafe.lint.flow.definitions import define_class, define_function, import_from, import_modules
 from pytest_cachesafe.lint.flow.derive import iterated
-from pytest_cachesafe.lint.flow.evaluate import evaluate
-from pytest_cachesafe.lint.flow.imports import make_class
+from pytest_cachesafe.lint.flow.evaluate import DEEPEST, evaluate
 from pytest_cachesafe.lint.flow.marks import new_mark
-from pytest_cachesafe.lint.flow.module import FunctionInfo, dotted_name
+from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.operators import added
 from pytest_cachesafe.lint.flow.text import shown
 from pytest_cachesafe.lint.flow.values import (
@@ -26,7 +26,6 @@ from pytest_cachesafe.lint.flow.values import (
     Const,
     DictShape,
     Func,
-    Lazy,
     ListShape,
     ModShape,
     Obj,
@@ -42,13 +41,23 @@ if TYPE_CHECKING:
 __all__ = ["run_body"]
 
 
+# Loops in loops that run twice; each doubles the work.
+_LOOPS_TWICE = 3
+
+
 def run_body(engine: Engine, frame: Frame, body: list[ast.stmt]) -> None:
     """Run statements in order."""
-    for stmt in body:
-        handler = _HANDLERS.get(type(stmt))
-        if handler is not None:
-            frame.stmt = stmt
-            handler(engine, frame, stmt)
+    if engine.nesting > DEEPEST:
+        return
+    engine.nesting += 2
+    try:
+        for stmt in body:
+            handler = _HANDLERS.get(type(stmt))
+            if handler is not None:
+                frame.stmt = stmt
+                handler(engine, frame, stmt)
+    finally:
+        engine.nesting -= 2
 
 
 def _assign(engine: Engine, frame: Frame, stmt: ast.Assign) -> None:
@@ -80,12 +89,13 @@ def _augmented(engine: Engine, frame: Frame, stmt: ast.AugAssign) -> None:
     if (
         isinstance(stmt.op, (ast.Add, ast.Sub))
         and isinstance(value.shape, Const)
+        and isinstance(value.shape.value, int)
         and isinstance(stmt.target, ast.Attribute)
+        and sources.COUNTERS.search(stmt.target.attr)
     ):
-        if isinstance(value.shape.value, int) and sources.COUNTERS.search(stmt.target.attr):
-            spelt = dotted_name(stmt.target)
-            counted = engine.source(frame, stmt.target, "state", "call", f"{spelt}, which is counted up,")
-            new = Value(merge(new.atoms, counted.atoms))
+        spelt = dotted_name(stmt.target)
+        counted = engine.source(frame, stmt.target, "state", "call", f"{spelt}, which is counted up,")
+        new = Value(merge(new.atoms, counted.atoms))
     name = (
         stmt.target.attr
         if isinstance(stmt.target, ast.Attribute)
@@ -162,7 +172,7 @@ def _if(engine: Engine, frame: Frame, stmt: ast.If) -> None:
         # For annotations; star imports there would read a whole package.
         for inner in stmt.body:
             if isinstance(inner, ast.ImportFrom) and inner.names[0].name != "*":
-                _import_from(engine, frame, inner)
+                import_from(engine, frame, inner)
         run_body(engine, frame, stmt.orelse)
         return
     evaluate(engine, frame, stmt.test)
@@ -181,23 +191,30 @@ def _is_main(test: ast.expr) -> bool:
     )
 
 
+def _rounds(frame: Frame) -> Iterator[int]:
+    """A loop runs twice, so that what its end writes is seen at its start; deep inside others once."""
+    frame.loops += 1
+    yield from range(2 if frame.loops <= _LOOPS_TWICE else 1)
+    frame.loops -= 1
+
+
 def _for(engine: Engine, frame: Frame, stmt: Any) -> None:
     item = iterated(evaluate(engine, frame, stmt.iter))
     if (
         isinstance(stmt.target, ast.Name)
         and isinstance(stmt.iter, ast.Call)
         and sources.COUNTERS.search(stmt.target.id)
+        and dotted_name(stmt.iter.func) in ("range", "count", "itertools.count")
     ):
-        if dotted_name(stmt.iter.func) in ("range", "count", "itertools.count"):
-            item = engine.source(frame, stmt.target, "state", "call", f"{stmt.target.id}, which is counted up,")
-    for _ in range(2):
+        item = engine.source(frame, stmt.target, "state", "call", f"{stmt.target.id}, which is counted up,")
+    for _ in _rounds(frame):
         bind(engine, frame, stmt.target, item)
         _branches(engine, frame, stmt.body, [])
     run_body(engine, frame, stmt.orelse)
 
 
 def _while(engine: Engine, frame: Frame, stmt: ast.While) -> None:
-    for _ in range(2):
+    for _ in _rounds(frame):
         evaluate(engine, frame, stmt.test)
         _branches(engine, frame, stmt.body, [])
     run_body(engine, frame, stmt.orelse)
@@ -234,66 +251,6 @@ def _match(engine: Engine, frame: Frame, stmt: ast.Match) -> None:
     _branches(engine, frame, [], *[c.body for c in stmt.cases])
 
 
-def _function(engine: Engine, frame: Frame, stmt: Any) -> None:
-    for decorator in stmt.decorator_list:
-        if isinstance(decorator, ast.Call):
-            evaluate(engine, frame, decorator)
-    if (
-        frame.function is None
-        and frame.env.get(stmt.name) is not None
-        and frame is not None
-        and frame.parent is None
-        and _is_hoisted(frame, stmt)
-    ):
-        return
-    info = FunctionInfo(
-        stmt,
-        frame.module,
-        f"{frame.qualname}.{stmt.name}" if frame.qualname else stmt.name,
-        None,
-        frame if frame.function is not None else None,
-    )
-    info.is_tool = engine.tables.is_tool_function(info.decorators)
-    if frame.function is not None:
-        frame.nested.append(info)
-        frame.module.nested.append(info)
-    else:
-        frame.module.functions.append(info)
-    frame.env[stmt.name] = Value(shape=Func((info,)))
-
-
-def _is_hoisted(frame: Frame, stmt: Any) -> bool:
-    shape = frame.env[stmt.name].shape
-    return isinstance(shape, Func) and any(f.node is stmt for f in shape.functions)
-
-
-def _class(engine: Engine, frame: Frame, stmt: ast.ClassDef) -> None:
-    known = frame.env.get(stmt.name)
-    if known is not None and isinstance(known.shape, Cls) and known.shape.cls.node is stmt:
-        return
-    qualname = f"{frame.qualname}.{stmt.name}" if frame.qualname else stmt.name
-    frame.env[stmt.name] = Value(shape=Cls(make_class(engine, stmt, frame.module, qualname)))
-
-
-def _import(engine: Engine, frame: Frame, stmt: ast.Import) -> None:
-    for alias in stmt.names:
-        if alias.asname is not None or "." not in alias.name:
-            frame.env[alias.asname or alias.name] = Value(shape=Lazy(alias.name, 0, None))
-        else:
-            first = alias.name.split(".", 1)[0]
-            frame.env.setdefault(first, Value(shape=Lazy(first, 0, None)))
-            frame.env[alias.name] = Value(shape=Lazy(alias.name, 0, None))
-
-
-def _import_from(engine: Engine, frame: Frame, stmt: ast.ImportFrom) -> None:
-    dotted = stmt.module or ""
-    for alias in stmt.names:
-        if alias.name != "*":
-            frame.env[alias.asname or alias.name] = Value(shape=Lazy(dotted, stmt.level, alias.name))
-            continue
-        frame.module.stars.append((dotted, stmt.level))
-
-
 def _global(engine: Engine, frame: Frame, stmt: Any) -> None:
     (frame.globals if isinstance(stmt, ast.Global) else frame.outer).update(stmt.names)
 
@@ -322,11 +279,11 @@ _HANDLERS: dict[type[ast.AST], Callable[[Engine, Frame, Any], None]] = {
     ast.AsyncWith: _with,
     ast.Try: _try,
     ast.Match: _match,
-    ast.FunctionDef: _function,
-    ast.AsyncFunctionDef: _function,
-    ast.ClassDef: _class,
-    ast.Import: _import,
-    ast.ImportFrom: _import_from,
+    ast.FunctionDef: define_function,
+    ast.AsyncFunctionDef: define_function,
+    ast.ClassDef: define_class,
+    ast.Import: import_modules,
+    ast.ImportFrom: import_from,
     ast.Global: _global,
     ast.Nonlocal: _global,
     ast.Delete: _delete,

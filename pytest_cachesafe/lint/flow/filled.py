@@ -84,7 +84,12 @@ def fill_template(engine: Engine, frame: Frame, shape: TemplateShape, name: str,
             node = arguments.nodes[0]
             if isinstance(node, ast.Dict):
                 node = next(
-                    (v for k, v in zip(node.keys, node.values) if isinstance(k, ast.Constant) and k.value == key), node
+                    (
+                        v
+                        for k, v in zip(node.keys, node.values, strict=True)
+                        if isinstance(k, ast.Constant) and k.value == key
+                    ),
+                    node,
                 )
             given.setdefault(key, (value, node))
     for key, (value, node) in given.items():

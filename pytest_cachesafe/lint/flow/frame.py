@@ -51,6 +51,7 @@ class Frame:
         "frozen",
         "function",
         "globals",
+        "loops",
         "module",
         "nested",
         "outer",
@@ -92,6 +93,8 @@ class Frame:
         # The file whose analysis this belongs to.
         self.owner = cls.module.name if cls is not None else module.name
         self.globals: set[str] = set()
+        # Loops around the statement that runs.
+        self.loops = 0
         # Names declared nonlocal.
         self.outer: set[str] = set()
         # Dotted names in `env` by their first part.

@@ -54,11 +54,13 @@ def _parameters(engine: Engine, frame: Frame, function: FunctionInfo, cls: Class
     arguments = function.node.args
     every = [*arguments.posonlyargs, *arguments.args]
     defaults: dict[str, ast.expr] = (
-        dict(zip([a.arg for a in every][len(every) - len(arguments.defaults) :], arguments.defaults))
+        dict(zip([a.arg for a in every][len(every) - len(arguments.defaults) :], arguments.defaults, strict=True))
         if arguments.defaults
         else {}
     )
-    defaults.update({a.arg: d for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults) if d is not None})
+    defaults.update(
+        {a.arg: d for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if d is not None}
+    )
     outside = Frame(function.module, frozen=True, quiet=frame.quiet, qualname=function.qualname)
     outside.parent = function.env
     for i, arg in enumerate((*every, *arguments.kwonlyargs)):

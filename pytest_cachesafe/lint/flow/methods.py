@@ -109,8 +109,8 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     if name in ("hour", "floor") and arguments.positional and isinstance(arguments.positional[0].shape, Const):
         return cut(Value(receiver.atoms), str(arguments.positional[0].shape.value))
     if name == "isoformat":
-        spec = arguments.first("timespec")
-        words = spec[0].shape.value if spec and isinstance(spec[0].shape, Const) else None
+        timespec = arguments.first("timespec")
+        words = timespec[0].shape.value if timespec and isinstance(timespec[0].shape, Const) else None
         given = {"hours": "hour", "minutes": "minute", "seconds": "second"}.get(str(words))
         return cut(Value(receiver.atoms), given)
     if name == "replace" and arguments.keywords and not arguments.positional:

@@ -62,7 +62,7 @@ def mutate(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
         for key, (value, where) in arguments.keywords.items():
             if key in ("content", "system_prompt") and "system" in dotted_name(node.func.value).lower():
                 arrive(engine, frame, where, value, f"{dotted_name(node.func.value)}")
-        for value, where in zip(items, arguments.nodes):
+        for value, where in zip(items, arguments.nodes, strict=True):
             if (
                 isinstance(value.shape, DictShape)
                 and "content" in value.shape.fields
@@ -70,14 +70,14 @@ def mutate(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
             ):
                 arrive(engine, frame, where, value.shape.fields["content"], f"{dotted_name(node.func.value)}")
     elif name == "setdefault" and len(items) > 1:
-        key = items[0].shape
+        field = items[0].shape
         if (
-            isinstance(key, Const)
-            and isinstance(key.value, str)
+            isinstance(field, Const)
+            and isinstance(field.value, str)
             and (shape is None or isinstance(shape, (DictShape, ParamShape)))
         ):
             known = dict(shape.fields) if isinstance(shape, DictShape) else {}
-            known[key.value] = join(known[key.value], items[1]) if key.value in known else items[1]
+            known[field.value] = join(known[field.value], items[1]) if field.value in known else items[1]
             bind(
                 engine,
                 frame,
@@ -89,7 +89,7 @@ def mutate(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
                 ),
                 mutated=True,
             )
-            return known[key.value]
+            return known[field.value]
     elif name in ("add", "write", "writelines") and items:
         new = Value(merge(receiver.atoms, items[0].all_atoms()), shape, receiver.latent)
     if new is not receiver:

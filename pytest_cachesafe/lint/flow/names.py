@@ -39,8 +39,10 @@ __all__ = ["attribute", "evaluate_attribute", "evaluate_name"]
 
 _RECALLED = frozenset(("memory", "memories", "summary", "fact", "facts", "topics", "input"))
 _BUILTINS = frozenset((
-    "id", "hash", "str", "repr", "list", "tuple", "dict", "set", "frozenset", "sorted", "reversed", "map", "filter", "zip", "enumerate", "format", "open", "len", "min", "max",
-    "sum", "int", "float", "round", "getattr", "next", "iter", "vars", "super", "print", "isinstance", "bytes", "any", "all", "type", "bool", "object", "abs", "range", "hasattr", "setattr", "Exception",
+    "id", "hash", "str", "repr", "list", "tuple", "dict", "set", "frozenset", "sorted", "reversed", "map", "filter",
+    "zip", "enumerate", "format", "open", "len", "min", "max", "sum", "int", "float", "round", "getattr", "next",
+    "iter", "vars", "super", "print", "isinstance", "bytes", "any", "all", "type", "bool", "object", "abs", "range",
+    "hasattr", "setattr", "Exception",
 ))  # fmt: skip
 
 

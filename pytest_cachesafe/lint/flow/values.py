@@ -263,7 +263,7 @@ def _join_shapes(a: Shape | None, b: Shape | None) -> Shape | None:
         return DictShape(fields, a.mark or b.mark)
     if isinstance(a, ListShape) and isinstance(b, ListShape):
         if len(a.items) == len(b.items):
-            return ListShape(tuple(join(x, y) for x, y in zip(a.items, b.items)), a.exact and b.exact)
+            return ListShape(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)), a.exact and b.exact)
         longer, shorter = (a, b) if len(a.items) > len(b.items) else (b, a)
         items = tuple(join(x, shorter.items[i]) if i < len(shorter.items) else x for i, x in enumerate(longer.items))
         return ListShape(items, a.exact and b.exact)

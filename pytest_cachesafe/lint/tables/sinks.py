@@ -7,22 +7,31 @@ import re
 __all__ = ["is_system_name", "is_system_role"]
 
 _SYSTEM = re.compile(
-    r"(?:^|_)(?:system|sys|developer)_?(?:prompt|message|msg|instruction|content|text|template|context|preamble|header|block|part|section)s?"
-    r"(?:$|_(?!id|ids|dict|meta|path|paths|file|files|filename|token|tokens|count|len|length|size|name|names|type|role|hash|key|keys|dir|time|at|version|class|cls|"
-    r"fn|func|enabled|index|idx|url|override|overrides|cache|cached|hook|hooks|callback|event|events|reminder|builder|factory|manager|provider|loader|config|settings|metadata|"
-    r"tokens?_\w+|exists|changed|updated_at|created_at|added|sent|var|vars|variables|param|params|field|option|flag|mode|label|schema|"
+    r"(?:^|_)(?:system|sys|developer)_?(?:prompt|message|msg|instruction|content|text|template|context|preamble|"
+    r"header|block|part|section)s?"
+    r"(?:$|_(?!id|ids|dict|meta|path|paths|file|files|filename|token|tokens|count|len|length|size|name|names|type|"
+    r"role|hash|key|keys|dir|time|at|version|class|cls|"
+    r"fn|func|enabled|index|idx|url|override|overrides|cache|cached|hook|hooks|callback|event|events|reminder|"
+    r"builder|factory|manager|provider|loader|config|settings|metadata|"
+    r"tokens?_\w+|exists|changed|updated_at|created_at|added|sent|var|vars|variables|param|params|field|option|"
+    r"flag|mode|label|schema|"
     r"format|source|diff|stats|limit|max|budget|chars|error|errors|warning|log|usage|cost)(?:$|\w))"
 )
 _INSTRUCTIONS = re.compile(
-    r"^_?(?:custom|agent|base|developer|system|assistant|global|full|final|default|supervisor|dynamic|my|static|base_agent|bot)?_?instructions$"
+    r"^_?(?:custom|agent|base|developer|system|assistant|global|full|final|default|supervisor|dynamic|my|static|"
+    r"base_agent|bot)?_?instructions$"
 )
 _UPPER = re.compile(r"^_?(?:[A-Z0-9]+_)*(?:PROMPT|INSTRUCTIONS?|PREAMBLE|PERSONA|SYSTEM)(?:_[A-Z0-9]+)*$")
 _UPPER_STOP = re.compile(
-    r"(?:^|_)(?:ID|PATH|FILE|DIR|TOKENS?|COUNT|LEN|NAME|TYPE|ROLE|HASH|KEY|URL|VERSION|CACHE|LIMIT|MAX|MIN|SIZE|REGEX|PATTERN|RE|ENV|"
-    r"OPERATING|FILESYSTEM|OS|INFO|PLATFORM|TIMEOUT|HUMAN|QUERY|QUESTION)(?:_|$)|^_?USER_(?:PROMPT|MESSAGE|INSTRUCTION)|^_?(?:PROMPT|SYSTEM)$|_USER_PROMPT|USER_MSG"
+    r"(?:^|_)(?:ID|PATH|FILE|DIR|TOKENS?|COUNT|LEN|NAME|TYPE|ROLE|HASH|KEY|URL|VERSION|CACHE|LIMIT|MAX|MIN|SIZE|"
+    r"REGEX|PATTERN|RE|ENV|"
+    r"OPERATING|FILESYSTEM|OS|INFO|PLATFORM|TIMEOUT|HUMAN|QUERY|QUESTION)(?:_|$)|^_?USER_(?:PROMPT|MESSAGE|"
+    r"INSTRUCTION)|^_?(?:PROMPT|SYSTEM)$|_USER_PROMPT|USER_MSG"
 )
 _STOP = re.compile(
-    r"reminder|heartbeat|event|non_system|no_system|without_system|filesystem|file_system|is_|has_|use_|strip_|count|token|_hash|parse|extract|validate|test_|log_|print_|save_|set_|update_|remove_|delete_|on_|send_|show_|display_"
+    r"reminder|heartbeat|event|non_system|no_system|without_system|filesystem|file_system|is_|has_|use_|supports?_|inline_|allows?_|enable|disable|include_|exclude_|needs_|requires?_|should_|strip_|"
+    r"count|token|_hash|parse|extract|validate|test_|log_|print_|save_|set_|update_|remove_|delete_|on_|send_|"
+    r"show_|display_"
 )
 
 
@@ -100,22 +109,26 @@ USER_MAKERS = frozenset(
 )
 USER_METHODS = frozenset(("from_user", "make_user_message", "user_message", "add_user_message", "from_assistant"))
 MESSAGE_MAKERS = re.compile(
-    r"(?:Message|ChatMessage|LLMMessage|Msg|Content|MessageParam|Turn|MessageCreate|PromptMessage|InputMessage|Message_)$|^dict$|^Message|^make_message$|^TypedDict$"
+    r"(?:Message|ChatMessage|LLMMessage|Msg|Content|MessageParam|Turn|MessageCreate|PromptMessage|InputMessage|"
+    r"Message_)$|^dict$|^Message|^make_message$|^TypedDict$"
 )
 
 # Keywords that carry system text on any call.
 SYSTEM_KEYWORDS = frozenset((
-    "system_prompt", "system_message", "system_msgs", "system_msg", "sys_prompt", "sys_msg", "system_instruction", "systemInstruction", "system_instructions",
-    "instructions", "custom_instructions", "global_instruction", "static_instruction", "developer_message", "system_prompt_template",
-    "system_prompt_suffix", "system_prompt_prefix", "system_suffix", "additional_instructions", "additional_context", "prompt_extension", "append_system_prompt", "suffix_system_prompt",
-    "system_content", "system_text", "prefix_messages", "state_modifier", "system_template", "systemPrompt", "expected_output_instructions",
+    "system_prompt", "system_message", "system_msgs", "system_msg", "sys_prompt", "sys_msg", "system_instruction",
+    "systemInstruction", "system_instructions", "instructions", "custom_instructions", "global_instruction",
+    "static_instruction", "developer_message", "system_prompt_template", "system_prompt_suffix",
+    "system_prompt_prefix", "system_suffix", "additional_instructions", "additional_context", "prompt_extension",
+    "append_system_prompt", "suffix_system_prompt", "system_content", "system_text", "prefix_messages",
+    "state_modifier", "system_template", "systemPrompt", "expected_output_instructions",
 ))  # fmt: skip
 # Keywords that do so only beside others, or on some callees.
 AGENT_KEYWORDS = frozenset(
     ("instruction", "backstory", "goal", "persona", "prompt", "introduction", "guidelines", "introduction")
 )
 AGENT_CALLEES = re.compile(
-    r"(?:Agent|Assistant|Crew|Swarm|Team|create_react_agent|create_agent|create_deep_agent|create_supervisor|ReActAgent|AgentConfig|AgentSpec|GPTAssistant)\w*$"
+    r"(?:Agent|Assistant|Crew|Swarm|Team|create_react_agent|create_agent|create_deep_agent|create_supervisor|"
+    r"ReActAgent|AgentConfig|AgentSpec|GPTAssistant)\w*$"
 )
 BESIDE_SYSTEM = frozenset(("messages", "model", "max_tokens", "contents", "history", "prompt", "input", "tools"))
 
@@ -150,12 +163,15 @@ KEYS_BESIDE: dict[str, frozenset[str]] = {
 TOOL_KEYS = frozenset(("input_schema", "parameters", "inputSchema", "function", "args_schema", "schema"))
 
 TOOL_CALLEES = re.compile(
-    r"^(?:Tool|FunctionTool|StructuredTool|BaseTool|FunctionDeclaration|ToolDefinition|ToolSpec|ToolParam|QueryEngineTool|ToolMetadata|ToolSchema|ChatCompletionToolParam|tool|function_tool|FunctionToolParam)$|^from_function$|^from_defaults$"
+    r"^(?:Tool|FunctionTool|StructuredTool|BaseTool|FunctionDeclaration|ToolDefinition|ToolSpec|ToolParam|"
+    r"QueryEngineTool|ToolMetadata|ToolSchema|ChatCompletionToolParam|tool|function_tool|FunctionToolParam)$|"
+    r"^from_function$|^from_defaults$"
 )
 TOOL_CLASSES = re.compile(r"Tool(?:kit)?s?$|^Tool")
 TOOL_ATTRIBUTES = frozenset(("description", "inputs", "__doc__", "input_schema", "parameters", "args_schema"))
 TOOL_DECORATORS = re.compile(
-    r"(?:^|\.)(?:tool|function_tool|tool_plain|kernel_function|ai_tool|agent_tool|mcp_tool|beta_tool|beta_async_tool|register_tool|as_tool|action|registry\.action|langchain_tool)$"
+    r"(?:^|\.)(?:tool|function_tool|tool_plain|kernel_function|ai_tool|agent_tool|mcp_tool|beta_tool|"
+    r"beta_async_tool|register_tool|as_tool|action|registry\.action|langchain_tool)$"
 )
 
 # Decorators that register a function whose result is system text -> words.

@@ -20,9 +20,10 @@ __all__ = [
 
 # Every source of the tables needs one of these in its file.
 SOURCE_WORDS: tuple[bytes, ...] = (
-    b"now(", b"today", b"time", b"uuid", b"ulid", b"nanoid", b"secrets", b"random", b"tempfile", b"platform", b"gethost", b"getfqdn",
-    b"getuser", b"getlogin", b"expanduser", b"home(", b"cwd", b"environ", b"getenv", b"locale", b"get_localzone", b"git", b"version(",
-    b"listdir", b"scandir", b"glob", b"iterdir", b"walk(", b"set(", b"emor", b"soul", b"user", b"session", b"getpid", b"urandom", b"cpu_", b"uname",
+    b"now(", b"today", b"time", b"uuid", b"ulid", b"nanoid", b"secrets", b"random", b"tempfile", b"platform",
+    b"gethost", b"getfqdn", b"getuser", b"getlogin", b"expanduser", b"home(", b"cwd", b"environ", b"getenv", b"locale",
+    b"get_localzone", b"git", b"version(", b"listdir", b"scandir", b"glob", b"iterdir", b"walk(", b"set(", b"emor",
+    b"soul", b"user", b"session", b"getpid", b"urandom", b"cpu_", b"uname",
 )  # fmt: skip
 
 # dotted callable -> (kind, granularity). Clocks get finer or coarser by what is done with them (flow/clock.py).
@@ -176,26 +177,35 @@ HELPERS: dict[str, tuple[str, str]] = {
 # Recalled text: what a memory store gives back differs from call to call.
 MEMORY_CALLS = re.compile(
     r"^_?(?:a?get|read|load|fetch|recall|search|retrieve|query|format|build|render|list)_(?:\w+_)?"
-    r"(?:memory|memories|recent_history\w*|soul|recollections?|session_summary)(?:_(?:context|text|block|section|prompt|content|string|str|text))?$"
+    r"(?:memory|memories|recent_history\w*|soul|recollections?|session_summary)(?:_(?:context|text|block|section|"
+    r"prompt|content|string|str|text))?$"
     r"|^get_agent_soul$"
 )
 MEMORY_NAMES = re.compile(
-    r"^(?:user_|existing_|agent_|recalled_|relevant_|retrieved_|long_term_|session_)?memor(?:y|ies)(?:_(?:context|text|block|content|str|string|section))?$"
+    r"^(?:user_|existing_|agent_|recalled_|relevant_|retrieved_|long_term_|session_)?memor(?:y|ies)(?:_(?:context|"
+    r"text|block|content|str|string|section))?$"
 )
 
 MEMORY_OWNERS = re.compile(
-    r"(?:^|[._])(?:memory|memories|mem0|memory_(?:client|store|manager|service|bank))\.(?:a?search\w*|recall\w*|retrieve\w*|query|get_all|get_relevant\w*|"
+    r"(?:^|[._])(?:memory|memories|mem0|memory_(?:client|store|manager|service|bank))\.(?:a?search\w*|recall\w*|"
+    r"retrieve\w*|query|get_all|get_relevant\w*|"
     r"load_memory\w*|blocks|get_context\w*|get_memor\w+|render|format\w*|compile)$"
 )
 # Files that hold a system prompt with placeholders.
-PROMPT_FILES = re.compile(r"sys(?:tem)?[\w.\-]*\.(?:jinja2?|j2|txt|md|prompt|tmpl|tpl|mustache|ya?ml)(?:\.j2)?$", re.IGNORECASE)
+PROMPT_FILES = re.compile(
+    r"sys(?:tem)?[\w.\-]*\.(?:jinja2?|j2|txt|md|prompt|tmpl|tpl|mustache|ya?ml)(?:\.j2)?$", re.IGNORECASE
+)
 # Services that tell where or when the caller is.
 PLACE_SERVICES = re.compile(r"ipinfo|ip-api|ipapi|geoip|worldtimeapi|ifconfig|ipify")
 # Names of loop variables and counters that say how far a run has come.
-COUNTERS = re.compile(r"^_?(?:current_|n_)?(?:step|turn|iteration|round|attempt|tries|retry|call)(?:s|_count|_number|_num|_no|_index|_idx)?$|_count$|_counter$|^counter$")
+COUNTERS = re.compile(
+    r"^_?(?:current_|n_)?(?:step|turn|iteration|round|attempt|tries|retry|call)(?:s|_count|_number|_num|_no|"
+    r"_index|_idx)?$|_count$|_counter$|^counter$"
+)
 # Functions that read a file of rules which people edit.
 RULE_READERS = re.compile(
-    r"^_?(?:a?read|load|get)_(?:project_|user_|agent_)?(?:rules|agents_md|notes|memory|soul|project_docs?|guidelines|todos?)(?:_file|_text)?$"
+    r"^_?(?:a?read|load|get)_(?:project_|user_|agent_)?(?:rules|agents_md|notes|memory|soul|project_docs?|"
+    r"guidelines|todos?)(?:_file|_text)?$"
 )
 
 # Names of values that belong to one user, session or request.
@@ -266,6 +276,7 @@ STATE_OWNERS = re.compile(r"^(?:current_state|env_state|browser_state|page|curso
 
 # Files that people or agents rewrite while the program lives.
 REWRITTEN_FILES = re.compile(
-    r"(?:^|[\\/_.])(?:agents?|rules|claude|gemini|memory|memories|soul|user|todo|notes?|scratchpad|history|progress|journal)\.(?:md|txt|json|jsonl|mdc|yaml|yml)$|\.cursorrules$",
+    r"(?:^|[\\/_.])(?:agents?|rules|claude|gemini|memory|memories|soul|user|todo|notes?|scratchpad|history|"
+    r"progress|journal)\.(?:md|txt|json|jsonl|mdc|yaml|yml)$|\.cursorrules$",
     re.IGNORECASE,
 )

@@ -20,23 +20,30 @@ STRING_METHODS = frozenset((
     "format", "format_map", "replace", "join", "strip", "lstrip", "rstrip", "removeprefix", "removesuffix", "lower",
     "upper", "title", "capitalize", "casefold", "swapcase", "center", "ljust", "rjust", "zfill", "expandtabs",
     "translate", "encode", "decode", "split", "rsplit", "splitlines", "partition", "rpartition", "substitute",
-    "safe_substitute", "render", "arender", "render_async", "format_messages", "format_prompt", "aformat", "format_template", "to_string", "to_messages", "partial",
-    "isoformat", "strftime", "date", "time", "timestamp", "timetuple", "astimezone", "ctime", "total_seconds", "to_iso8601_string",
-    "to_date_string", "to_datetime_string", "humanize", "hex", "as_posix", "resolve", "absolute", "joinpath", "with_suffix", "with_name", "relative_to", "expanduser", "keys", "values",
-    "items", "copy", "get", "pop", "setdefault", "model_dump", "dict", "to_dict", "model_dump_json", "json", "as_dict", "_asdict", "to_markdown", "rstrip", "union",
-    "intersection", "difference", "symmetric_difference", "weekday", "isoweekday", "isocalendar", "toordinal", "result", "unwrap", "or_else", "getvalue", "model_copy", "with_content",
+    "safe_substitute", "render", "arender", "render_async", "format_messages", "format_prompt", "aformat",
+    "format_template", "to_string", "to_messages", "partial", "isoformat", "strftime", "date", "time", "timestamp",
+    "timetuple", "astimezone", "ctime", "total_seconds", "to_iso8601_string", "to_date_string", "to_datetime_string",
+    "humanize", "hex", "as_posix", "resolve", "absolute", "joinpath", "with_suffix", "with_name", "relative_to",
+    "expanduser", "keys", "values", "items", "copy", "get", "pop", "setdefault", "model_dump", "dict", "to_dict",
+    "model_dump_json", "json", "as_dict", "_asdict", "to_markdown", "rstrip", "union", "intersection", "difference",
+    "symmetric_difference", "weekday", "isoweekday", "isocalendar", "toordinal", "result", "unwrap", "or_else",
+    "getvalue", "model_copy", "with_content",
 ))  # fmt: skip
 
 # Callables whose result holds what the arguments hold, by dotted name or by the last part of it.
 FUNCTIONS = frozenset((
     "str", "repr", "bytes", "ascii", "format", "list", "tuple", "dict", "set", "frozenset", "sorted", "reversed",
-    "iter", "next", "enumerate", "zip", "map", "filter", "min", "max", "sum", "abs", "round", "int", "float", "getattr",
-    "vars", "cast", "deepcopy", "copy", "dedent", "indent", "fill", "wrap", "shorten", "cleandoc", "dumps", "safe_dump", "dump", "pformat",
-    "escape", "quote", "quote_plus", "asdict", "Template", "PromptTemplate", "from_template", "from_string", "Path", "PurePath", "join", "abspath", "realpath",
-    "basename", "dirname", "normpath", "expandvars", "fromtimestamp", "utcfromtimestamp", "fromisoformat", "strftime", "timedelta", "combine", "datetime", "date",
-    "mktime", "gmtime_text", "Markup", "TextContent", "Text", "TextBlock", "TextBlockParam", "SystemContent", "chain", "from_iterable", "islice", "defaultdict", "OrderedDict", "namedtuple", "SimpleNamespace", "ChainMap", "UUID",
-    "gather", "wait_for", "shield", "run", "ensure_future", "create_task", "to_thread", "partial", "reduce", "render_template", "render_template_string", "render_str", "format_template",
-    "Part", "Content", "from_text", "PromptValue", "ChatPromptValue", "Prompt", "TextPart", "mask", "jinja2_render", "render_prompt", "format_prompt", "Field", "field", "Optional", "strip_indent", "trim", "SafeString", "mark_safe", "f", "markdown",
+    "iter", "next", "enumerate", "zip", "map", "filter", "min", "max", "sum", "abs", "round", "int", "float",
+    "getattr", "vars", "cast", "deepcopy", "copy", "dedent", "indent", "fill", "wrap", "shorten", "cleandoc", "dumps",
+    "safe_dump", "dump", "pformat", "escape", "quote", "quote_plus", "asdict", "Template", "PromptTemplate",
+    "from_template", "from_string", "Path", "PurePath", "join", "abspath", "realpath", "basename", "dirname",
+    "normpath", "expandvars", "fromtimestamp", "utcfromtimestamp", "fromisoformat", "strftime", "timedelta", "combine",
+    "datetime", "date", "mktime", "gmtime_text", "Markup", "TextContent", "Text", "TextBlock", "TextBlockParam",
+    "SystemContent", "chain", "from_iterable", "islice", "defaultdict", "OrderedDict", "namedtuple", "SimpleNamespace",
+    "ChainMap", "UUID", "gather", "wait_for", "shield", "run", "ensure_future", "create_task", "to_thread", "partial",
+    "reduce", "render_template", "render_template_string", "render_str", "format_template", "Part", "Content",
+    "from_text", "PromptValue", "ChatPromptValue", "Prompt", "TextPart", "mask", "jinja2_render", "render_prompt",
+    "format_prompt", "Field", "field", "Optional", "strip_indent", "trim", "SafeString", "mark_safe", "f", "markdown",
 ))  # fmt: skip
 
 # The order of their result does not depend on the order of what went in.
@@ -44,8 +51,9 @@ ORDERERS = frozenset(("sorted", "min", "max", "sum", "len", "any", "all", "set",
 
 # Nothing volatile comes out, whatever goes in.
 STABLE = frozenset((
-    "len", "isinstance", "issubclass", "hasattr", "callable", "bool", "any", "all", "type", "print", "open", "exists", "is_file", "is_dir", "isfile", "isdir",
-    "startswith", "endswith", "isdigit", "count", "find", "index", "search", "match", "fullmatch", "count_tokens", "token_count", "getLogger", "sleep", "isalpha",
+    "len", "isinstance", "issubclass", "hasattr", "callable", "bool", "any", "all", "type", "print", "open", "exists",
+    "is_file", "is_dir", "isfile", "isdir", "startswith", "endswith", "isdigit", "count", "find", "index", "search",
+    "match", "fullmatch", "count_tokens", "token_count", "getLogger", "sleep", "isalpha",
 ))  # fmt: skip
 
 # Methods that put their arguments into the receiver.
@@ -78,12 +86,15 @@ TEXT_CLASSES = re.compile(
 
 # Parameters that are lists of text: what is in them comes out item by item.
 TEXT_LISTS = re.compile(
-    r"(?:information|instructions|lines|parts|sections|notes|guidelines|rules|texts|blocks|snippets|prompts|pieces|paragraphs|context)$"
+    r"(?:information|instructions|lines|parts|sections|notes|guidelines|rules|texts|blocks|snippets|prompts|"
+    r"pieces|paragraphs|context)$"
 )
 
 # Attributes through which a value of unknown class stays itself.
 KEPT_ATTRIBUTES = frozenset((
-    "year", "month", "day", "hour", "minute", "second", "microsecond", "hex", "int", "urn", "fields", "name", "parent", "stem", "suffix", "parts", "nodename", "system", "release", "machine",
-    "content", "text", "value", "template", "messages", "prompt", "body", "tm_year", "tm_mon", "tm_mday", "tm_hour", "tm_min", "tm_sec", "tm_wday", "sysname", "version", "path", "args", "kwargs",
-    "stdout", "output", "T", "head", "commit", "hexsha", "active_branch", "sha", "url", "working_dir", "message", "system_message", "name_or_path", "node", "tzinfo", "str", "data",
+    "year", "month", "day", "hour", "minute", "second", "microsecond", "hex", "int", "urn", "fields", "name", "parent",
+    "stem", "suffix", "parts", "nodename", "system", "release", "machine", "content", "text", "value", "template",
+    "messages", "prompt", "body", "tm_year", "tm_mon", "tm_mday", "tm_hour", "tm_min", "tm_sec", "tm_wday", "sysname",
+    "version", "path", "args", "kwargs", "stdout", "output", "T", "head", "commit", "hexsha", "active_branch", "sha",
+    "url", "working_dir", "message", "system_message", "name_or_path", "node", "tzinfo", "str", "data",
 ))  # fmt: skip

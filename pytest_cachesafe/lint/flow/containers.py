@@ -1,0 +1,83 @@
+"""Calls that make containers or walk through them: list, dict, set, sorted, map, zip."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from pytest_cachesafe.lint.flow.apply import call_function
+from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, unordered
+from pytest_cachesafe.lint.flow.derive import iterated, ordered
+from pytest_cachesafe.lint.flow.messages import dict_arrivals
+from pytest_cachesafe.lint.flow.values import NOTHING, DictShape, Func, Lambda, ListShape, Value
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.arguments import Arguments
+    from pytest_cachesafe.lint.flow.engine import Engine
+    from pytest_cachesafe.lint.flow.frame import Frame
+
+__all__ = ["container_call"]
+
+_WALKS = frozenset(("reversed", "enumerate", "iter", "islice", "zip", "map", "filter", "chain", "from_iterable"))
+
+
+def container_call(
+    engine: Engine, frame: Frame, node: ast.Call, name: str, last: str, arguments: Arguments
+) -> Value | None:
+    """The value of such a call; None for any other. `name` is dotted, `last` its last part."""
+    if last in ("set", "frozenset") and name in ("set", "frozenset"):
+        return _set(engine, frame, node, name, arguments)
+    if last in ("sorted", "natsorted") and arguments.positional:
+        return ordered(arguments.positional[0])
+    if last in ("list", "tuple") and name in ("list", "tuple") and arguments.positional:
+        inner = arguments.positional[0]
+        if isinstance(inner.shape, ListShape):
+            return Value(merge(inner.atoms, inner.latent), inner.shape)
+        return Value(merge(inner.atoms, inner.latent))
+    if last == "dict" and name == "dict":
+        return _dict(engine, frame, node, arguments)
+    if last in _WALKS:
+        return _walked(engine, frame, node, last, arguments)
+    if last == "gather":
+        return Value(EMPTY, ListShape(tuple(arguments.positional)))
+    return None
+
+
+def _set(engine: Engine, frame: Frame, node: ast.Call, name: str, arguments: Arguments) -> Value:
+    if not arguments.positional:
+        return Value(EMPTY, None, engine.source(frame, node, "set", "process", "a set").atoms)
+    inner = arguments.positional[0]
+    if isinstance(inner.shape, ListShape) and inner.shape.exact and len(inner.shape.items) < 2:
+        return Value(inner.all_atoms())
+    atoms = unordered(inner.all_atoms())
+    return Value(atoms, None, engine.source(frame, node, "set", "process", f"{name}()").atoms)
+
+
+def _dict(engine: Engine, frame: Frame, node: ast.Call, arguments: Arguments) -> Value:
+    fields = {k: v for k, (v, _) in arguments.keywords.items()}
+    base = arguments.positional[0] if arguments.positional else NOTHING
+    if isinstance(base.shape, DictShape):
+        fields = {**base.shape.fields, **fields}
+    made = Value(merge(base.atoms, arguments.rest.atoms), DictShape(fields))
+    return dict_arrivals(engine, frame, node, made, {k: n for k, (_, n) in arguments.keywords.items()})
+
+
+def _walked(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments: Arguments) -> Value:
+    if last == "map" and len(arguments.positional) > 1 and isinstance(arguments.positional[0].shape, (Func, Lambda)):
+        first = arguments.positional[0].shape
+        item = iterated(arguments.positional[1])
+        result = (
+            first.result
+            if isinstance(first, Lambda)
+            else call_function(engine, frame, first.functions, [item], {}, first.bound, node, None)
+        )
+        return Value(merge(item.atoms, result.all_atoms()))
+    items = [iterated(v) for v in arguments.positional]
+    if last == "enumerate" and items:
+        return Value(EMPTY, ListShape((Value(EMPTY, ListShape((NOTHING, items[0]))),), False))
+    if last == "zip":
+        return Value(EMPTY, ListShape((Value(EMPTY, ListShape(tuple(items))),), False))
+    atoms = EMPTY
+    for item in items:
+        atoms = merge(atoms, item.all_atoms())
+    return Value(atoms)

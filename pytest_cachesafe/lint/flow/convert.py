@@ -1,0 +1,113 @@
+"""Calls that turn values into text, into times or into others that hold the same."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from pytest_cachesafe.lint.flow import clock
+from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
+from pytest_cachesafe.lint.flow.classes import annotated_names, class_attribute, mro
+from pytest_cachesafe.lint.flow.construct import field_default
+from pytest_cachesafe.lint.flow.derive import cut
+from pytest_cachesafe.lint.flow.text import shown
+from pytest_cachesafe.lint.flow.values import NOTHING, Const, DictShape, Ext, Obj, Shape, Value, join_all
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.arguments import Arguments
+    from pytest_cachesafe.lint.flow.engine import Engine
+    from pytest_cachesafe.lint.flow.frame import Frame
+
+__all__ = ["converted", "formatted_clock", "handed_on"]
+
+# Their result is one of their arguments, or has its parts.
+_KEEPS_SHAPE = frozenset(
+    (
+        "deepcopy",
+        "copy",
+        "cast",
+        "asdict",
+        "vars",
+        "Field",
+        "field",
+        "wait_for",
+        "shield",
+        "create_task",
+        "ensure_future",
+        "run",
+    )
+)
+
+
+def converted(engine: Engine, frame: Frame, node: ast.Call, name: str, last: str, arguments: Arguments) -> Value | None:
+    """Text, numbers and times made of arguments; None for any other call."""
+    if last in ("str", "repr", "format") and arguments.positional:
+        value = shown(engine, frame, arguments.positional[0], node)
+        if last == "format" and len(arguments.positional) > 1:
+            return _cut_by(value, arguments.positional[1].shape)
+        return value
+    if last == "int" and arguments.positional:
+        return cut(arguments.positional[0].text(), "second")
+    if last == "dumps":
+        atoms = arguments.positional[0].all_atoms() if arguments.positional else EMPTY
+        return Value(atoms) if atoms else NOTHING
+    if name.endswith("random.Random") and not arguments.positional:
+        return Value(shape=Ext("random"))
+    if last == "strftime" and len(arguments.positional) == 2 and not name.startswith("time."):
+        return _cut_by(arguments.positional[0].text(), arguments.positional[1].shape)
+    if last == "strftime" and name.startswith("time.") and len(arguments.positional) > 1:
+        return formatted_clock(arguments.positional[1].text(), last, arguments)
+    return None
+
+
+def handed_on(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments: Arguments) -> Value:
+    """What a function gives back whose result holds what its arguments hold."""
+    value = join_all(arguments.every())
+    if last in _KEEPS_SHAPE:
+        picked = (
+            arguments.positional[-1]
+            if last == "cast" and arguments.positional
+            else arguments.positional[0]
+            if arguments.positional
+            else value
+        )
+        if last in ("Field", "field"):
+            return field_default(engine, frame, arguments)
+        if last in ("asdict", "vars") and isinstance(picked.shape, Obj):
+            return _fields_of(engine, picked, picked.shape)
+        return picked
+    atoms = EMPTY
+    for item in arguments.every():
+        atoms = merge(
+            atoms, shown(engine, frame, item, node).atoms if last in ("indent", "dedent") else item.all_atoms()
+        )
+    return Value(atoms) if atoms else NOTHING
+
+
+def _fields_of(engine: Engine, value: Value, shape: Obj) -> Value:
+    """An object as a dict of its fields."""
+    cls = shape.cls
+    known = {
+        n: class_attribute(engine, cls, n)
+        for c in mro(engine, cls)
+        for n in annotated_names(c)
+        if n not in shape.fields
+    }
+    return Value(
+        value.atoms,
+        DictShape({**{n: v for n, v in known.items() if v is not None}, **shape.fields}),
+    )
+
+
+def formatted_clock(value: Value, last: str, arguments: Arguments) -> Value:
+    """A clock that is printed where it is read, by `strftime(format)`."""
+    if last == "strftime" and arguments.positional:
+        return _cut_by(value, arguments.positional[0].shape)
+    return value
+
+
+def _cut_by(value: Value, spec: Shape | None) -> Value:
+    """A clock after a format string, where that is known."""
+    if isinstance(spec, Const) and isinstance(spec.value, str):
+        return cut(value, clock.of_format(spec.value))
+    return value
