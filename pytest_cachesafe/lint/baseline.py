@@ -70,19 +70,27 @@ def _statement(finding: Finding, sources: Callable[[str], Sequence[str] | None])
     return "\n".join(rows)
 
 
-def write_baseline(path: str | os.PathLike[str], findings: Iterable[Finding]) -> int:
+def write_baseline(
+    path: str | os.PathLike[str], findings: Iterable[Finding], keep: Callable[[str], bool] = lambda filename: False
+) -> int:
     """Store the findings, which must have fingerprints, as the new baseline; returns how many.
 
+    Entries of an old baseline stay where `keep` says so of their file: a run over a part of a project knows nothing of
+    the rest.
+
     Raises:
-        UsageError: the file cannot be written.
+        UsageError: the file cannot be written, or is there and is no baseline.
     """
+    old = _replaced(path)
     # The lint start-up does not pay for it.
     from pytest_cachesafe.report.jsonout import to_json, write_atomic
 
     counts = Counter(_key(finding) for finding in findings)
+    written = sum(counts.values())
+    counts.update({entry: count for entry, count in old.items() if keep(entry.filename) and entry not in counts})
     entries = [asdict(replace(entry, count=count)) for entry, count in sorted(counts.items())]
     write_atomic(path, to_json({"tool": TOOL, "findings": entries}))
-    return sum(counts.values())
+    return written
 
 
 def apply_baseline(
@@ -108,6 +116,26 @@ def apply_baseline(
 
 def _key(finding: Finding) -> Entry:
     return Entry(finding.location.filename or "", finding.code, finding.data["fingerprint"])
+
+
+def _replaced(path: str | os.PathLike[str]) -> dict[Entry, int]:
+    """What a baseline that is about to be written again holds. Only a baseline is overwritten: the next word of a
+    command line may as well be a file to lint."""
+    try:
+        with open(path, "rb") as file:
+            raw = file.read()
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise UsageError(f"baseline {os.fspath(path)!r} cannot be written: {error.strerror or error}") from None
+    try:
+        data = json.loads(raw.decode("utf-8-sig")) if raw.strip() else {"findings": []}
+    except (ValueError, RecursionError):
+        data = None
+    if not isinstance(data, dict) or not isinstance(data.get("findings"), list):
+        raise UsageError(f"--write-baseline: {os.fspath(path)!r} is there and is no baseline: name another file")
+    entries = [entry for item in data["findings"] if (entry := _entry(item)) is not None]
+    return {replace(entry, count=1): entry.count for entry in entries} if data.get("schema") == SCHEMA else {}
 
 
 def _read(path: str | os.PathLike[str]) -> dict[Entry, int]:

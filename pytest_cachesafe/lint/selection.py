@@ -144,9 +144,12 @@ def at_a_step(finding: Finding, filename: str, row: int, line: str) -> Finding:
 def _write(run: Run, findings: Sequence[Finding], target: str) -> int:
     from pytest_cachesafe.lint.baseline import write_baseline
 
+    def elsewhere(filename: str) -> bool:
+        return filename not in run.wanted and filename in run.discovery.project
+
     if target:
-        return write_baseline(Path(target), findings)
+        return write_baseline(Path(target), findings, elsewhere)
     parts = _by_baseline(run, findings)
     if None in parts and (parts[None] or len(parts) == 1):
         raise UsageError("--write-baseline: no file given, and no baseline is configured: --write-baseline FILE")
-    return sum(write_baseline(path, part) for path, part in parts.items() if path is not None)
+    return sum(write_baseline(path, part, elsewhere) for path, part in parts.items() if path is not None)

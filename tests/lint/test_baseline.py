@@ -188,3 +188,14 @@ def test_a_folder_is_no_baseline(tmp_path: Path) -> None:
         apply_baseline(tmp_path, [])
     with pytest.raises(UsageError, match="cannot write"):
         write_baseline(tmp_path, [])
+
+
+def test_only_a_baseline_is_overwritten(tmp_path: Path) -> None:
+    source = tmp_path / "agent.py"
+    source.write_text("x = 1\n")
+    with pytest.raises(UsageError, match="is no baseline: name another file"):
+        write_baseline(source, [])
+    assert source.read_text() == "x = 1\n"
+    old = tmp_path / "old.json"
+    old.write_text('{"schema": 99, "findings": []}')
+    assert write_baseline(old, []) == 0
