@@ -126,6 +126,8 @@ def _replaced(path: str | os.PathLike[str]) -> dict[Entry, int]:
             raw = file.read()
     except FileNotFoundError:
         return {}
+    except IsADirectoryError:
+        raise UsageError(f"baseline {os.fspath(path)!r} cannot be written: it is a folder") from None
     except OSError as error:
         raise UsageError(f"baseline {os.fspath(path)!r} cannot be written: {error.strerror or error}") from None
     try:

@@ -186,7 +186,7 @@ def test_a_damaged_baseline_is_a_user_mistake(tmp_path: Path, content: str | byt
 def test_a_folder_is_no_baseline(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="cannot be read"):
         apply_baseline(tmp_path, [])
-    with pytest.raises(UsageError, match="cannot write"):
+    with pytest.raises(UsageError, match="cannot be written"):
         write_baseline(tmp_path, [])
 
 
