@@ -10,7 +10,7 @@ from pytest_cachesafe.lint.flow.values import NOTHING, DictShape, ListShape, Par
 from pytest_cachesafe.lint.tables import transfers
 
 if TYPE_CHECKING:
-    from pytest_cachesafe.lint.flow.atoms import Atom, unordered
+    from pytest_cachesafe.lint.flow.atoms import Atom
 
 __all__ = ["cut", "finer", "iterated", "ordered"]
 

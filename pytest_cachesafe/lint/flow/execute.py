@@ -1,4 +1,4 @@
-"""Statements."""
+"""Statements: each one's effect on the names of its frame."""
 
 from __future__ import annotations
 

@@ -52,6 +52,15 @@ _RUNS = frozenset(
         "bind",
     )
 )
+# Methods that fill the placeholders of a text.
+_FILLS = frozenset((
+    "format", "format_map", "replace", "substitute", "safe_substitute", "render", "arender", "render_async",
+    "safe_format",
+))  # fmt: skip
+# Their result holds nothing of their arguments.
+_ALONE = frozenset((
+    "get", "pop", "strip", "split", "encode", "decode", "astimezone", "items", "values", "keys", "result", "to_string",
+))  # fmt: skip
 
 
 def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: str, arguments: Arguments) -> Value:
@@ -77,25 +86,66 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     if name == "glob" and isinstance(node.func, ast.Attribute):
         return Value(EMPTY, None, engine.source(frame, node, "listing", "host", "glob()").atoms)
     if isinstance(shape, DictShape):
-        if name in ("get", "pop", "setdefault") and arguments.positional:
-            key = arguments.positional[0].shape
-            default = arguments.positional[1] if len(arguments.positional) > 1 else NOTHING
-            if isinstance(key, Const):
-                found = shape.fields.get(key.value) if isinstance(key.value, str) else None
-                return join(found, default) if found is not None else join(default, Value(receiver.atoms))
-            return join_all([*shape.fields.values(), default])
-        if name in ("values", "items", "keys"):
-            if name == "keys":
-                return Value(receiver.atoms)
-            item = join_all(list(shape.fields.values()))
-            return Value(
-                receiver.atoms,
-                ListShape((item if name == "values" else Value(EMPTY, ListShape((NOTHING, item))),), False),
-            )
-        if name in ("copy", "model_copy"):
-            return receiver
+        found = _dict_method(receiver, shape, name, arguments)
+        if found is not None:
+            return found
     if name == "copy":
         return receiver
+    clocked = _clock_method(receiver, name, arguments)
+    if clocked is not None:
+        return clocked
+    if name == "join" and arguments.positional:
+        parts = arguments.positional[0]
+        atoms = merge(receiver.text().atoms, parts.all_atoms())
+        return texted(frame, node, atoms, "joined into a string")
+    if name in _FILLS:
+        return filled(engine, frame, node, receiver, name, arguments)
+    if name in transfers.STRING_METHODS:
+        atoms = receiver.all_atoms() if shape is not None else merge(receiver.atoms, receiver.latent)
+        if name not in _ALONE:
+            for value in arguments.every():
+                atoms = merge(atoms, value.all_atoms())
+        if name in ("items", "values", "keys"):
+            return iterated(Value(atoms))
+        return Value(atoms) if atoms else NOTHING
+    if name in transfers.STABLE:
+        return NOTHING
+    # A project's own helper on an object of unknown class, known by its name only.
+    return (
+        external(engine, frame, node, "", dotted_name(node.func), name, arguments)
+        if name in sources.HELPERS
+        or sources.MEMORY_CALLS.match(name)
+        or sources.MEMORY_OWNERS.search(dotted_name(node.func))
+        or dotted_name(node.func) in engine.tables.calls
+        or ".".join(dotted_name(node.func).split(".")[-2:]) in engine.tables.tails
+        else NOTHING
+    )
+
+
+def _dict_method(receiver: Value, shape: DictShape, name: str, arguments: Arguments) -> Value | None:
+    """Methods that look into a dict; None for any other."""
+    if name in ("get", "pop", "setdefault") and arguments.positional:
+        key = arguments.positional[0].shape
+        default = arguments.positional[1] if len(arguments.positional) > 1 else NOTHING
+        if isinstance(key, Const):
+            found = shape.fields.get(key.value) if isinstance(key.value, str) else None
+            return join(found, default) if found is not None else join(default, Value(receiver.atoms))
+        return join_all([*shape.fields.values(), default])
+    if name in ("values", "items", "keys"):
+        if name == "keys":
+            return Value(receiver.atoms)
+        item = join_all(list(shape.fields.values()))
+        return Value(
+            receiver.atoms,
+            ListShape((item if name == "values" else Value(EMPTY, ListShape((NOTHING, item))),), False),
+        )
+    if name in ("copy", "model_copy"):
+        return receiver
+    return None
+
+
+def _clock_method(receiver: Value, name: str, arguments: Arguments) -> Value | None:
+    """Methods that format or cut a clock; None for any other."""
     if name == "strftime" and receiver.atoms:
         spec = arguments.positional[0].shape if arguments.positional else None
         return cut(
@@ -125,55 +175,7 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
         spec = arguments.positional[0].shape
         if isinstance(spec, Const) and isinstance(spec.value, str) and len(receiver.atoms) == 1:
             return cut(Value(receiver.atoms), clock.of_spec(spec.value))
-    if name == "join" and arguments.positional:
-        parts = arguments.positional[0]
-        atoms = merge(receiver.text().atoms, parts.all_atoms())
-        return texted(frame, node, atoms, "joined into a string")
-    if name in (
-        "format",
-        "format_map",
-        "replace",
-        "substitute",
-        "safe_substitute",
-        "render",
-        "arender",
-        "render_async",
-        "safe_format",
-    ):
-        return filled(engine, frame, node, receiver, name, arguments)
-    if name in transfers.STRING_METHODS:
-        atoms = receiver.all_atoms() if shape is not None else merge(receiver.atoms, receiver.latent)
-        if name not in (
-            "get",
-            "pop",
-            "strip",
-            "split",
-            "encode",
-            "decode",
-            "astimezone",
-            "items",
-            "values",
-            "keys",
-            "result",
-            "to_string",
-        ):
-            for value in arguments.every():
-                atoms = merge(atoms, value.all_atoms())
-        if name in ("items", "values", "keys"):
-            return iterated(Value(atoms))
-        return Value(atoms) if atoms else NOTHING
-    if name in transfers.STABLE:
-        return NOTHING
-    # A project's own helper on an object of unknown class, known by its name only.
-    return (
-        external(engine, frame, node, "", dotted_name(node.func), name, arguments)
-        if name in sources.HELPERS
-        or sources.MEMORY_CALLS.match(name)
-        or sources.MEMORY_OWNERS.search(dotted_name(node.func))
-        or dotted_name(node.func) in engine.tables.calls
-        or ".".join(dotted_name(node.func).split(".")[-2:]) in engine.tables.tails
-        else NOTHING
-    )
+    return None
 
 
 def _read(engine: Engine, frame: Frame, node: ast.Call, receiver: Value) -> Value:

@@ -29,7 +29,8 @@ _UPPER_STOP = re.compile(
     r"INSTRUCTION)|^_?(?:PROMPT|SYSTEM)$|_USER_PROMPT|USER_MSG"
 )
 _STOP = re.compile(
-    r"reminder|heartbeat|event|non_system|no_system|without_system|filesystem|file_system|is_|has_|use_|supports?_|inline_|allows?_|enable|disable|include_|exclude_|needs_|requires?_|should_|strip_|"
+    r"reminder|heartbeat|event|non_system|no_system|without_system|filesystem|file_system|is_|has_|use_|"
+    r"supports?_|inline_|allows?_|enable|disable|include_|exclude_|needs_|requires?_|should_|strip_|"
     r"count|token|_hash|parse|extract|validate|test_|log_|print_|save_|set_|update_|remove_|delete_|on_|send_|"
     r"show_|display_"
 )
