@@ -45,6 +45,7 @@ def run_with_fixes(options: LintOptions, runs: Sequence[Run], started: int) -> O
         outcome = judge(options, [(run, passed_of(run, options, started)) for run in fresh])
         text = None
     outcome.result.fixed = sum(project.fixed for project in mended)
+    outcome.result.dry = options.diff
     warnings = [line for project in mended for line in project.warnings]
     outcome.result.warnings.extend(warnings)
     return outcome._replace(text=text, failed=outcome.failed or any(project.failed for project in mended))

@@ -22,7 +22,7 @@ class LintResult:
     `warnings` and `crashed` are sentences: what was left out of the run (a file too large), and which rule failed on
     which file. `files` counts the files looked at; `suppressed`, `baselined` and `fixed` count findings that are
     therefore not in `findings`; `stale` counts entries of the baseline that no longer happen. `strict`: notes count
-    as failures.
+    as failures. `dry`: nothing was written, `fixed` are the findings that would have been mended.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -34,3 +34,4 @@ class LintResult:
     stale: int = 0
     crashed: list[str] = field(default_factory=list)
     strict: bool = False
+    dry: bool = False

@@ -202,10 +202,13 @@ def _last_row(statement: ast.stmt) -> int:
 
 def _covering(body: list[ast.stmt], row: int, end_row: int) -> list[ast.stmt]:
     """The run of statements that share rows with these, and those that share rows with them."""
-    touched = [i for i, s in enumerate(body) if _first_row(s) <= end_row and row <= _last_row(s)]
-    if not touched:
+    # In order of rows, so that a file with thousands of functions is not walked for each report.
+    last = bisect_right(body, end_row, key=_first_row) - 1
+    first = last + 1
+    while first and _last_row(body[first - 1]) >= row:
+        first -= 1
+    if first > last:
         return []
-    first, last = touched[0], touched[-1]
     while first and _last_row(body[first - 1]) >= _first_row(body[first]):
         first -= 1
     while last + 1 < len(body) and _first_row(body[last + 1]) <= _last_row(body[last]):

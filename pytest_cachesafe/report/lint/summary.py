@@ -23,7 +23,7 @@ def summary_line(result: LintResult) -> str:
     aside = [
         words
         for count, words in (
-            (result.fixed, f"{result.fixed} fixed"),
+            (result.fixed, f"{result.fixed} would be fixed" if result.dry else f"{result.fixed} fixed"),
             (result.suppressed, f"{result.suppressed} suppressed"),
             (result.baselined, f"{result.baselined} in the baseline"),
             (result.stale, f"{_number(result.stale, 'baseline entry', 'baseline entries')} no longer found"),
