@@ -107,9 +107,13 @@ class Discovery(NamedTuple):
 def is_prompt_template(name: str) -> bool:
     """Whether a file that is not Python may be a prompt template, by its name relative to the root."""
     lowered = name.lower()
-    return lowered.endswith((".jinja", ".jinja2", ".j2", ".prompt")) or (
-        "prompt" in lowered and lowered.endswith(TEMPLATE_SUFFIXES)
-    )
+    if lowered.endswith((".jinja", ".jinja2", ".j2", ".prompt")):
+        return True
+    if not lowered.endswith(TEMPLATE_SUFFIXES):
+        return False
+    # Text and data files, if their path has the word for itself: no release note about a PromptBuilder.
+    words = lowered.replace("/", "_").replace("-", "_").replace(".", "_").split("_")
+    return not {"prompt", "prompts"}.isdisjoint(words)
 
 
 def template_entries(found: Discovery, overlay: Mapping[str, bytes]) -> list[FileEntry]:

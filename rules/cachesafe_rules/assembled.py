@@ -13,12 +13,19 @@ _CONSTRUCTED = {"System": "system", "Developer": "system", "Human": "user", "Use
                 "Assistant": "assistant", "Tool": "tool"}  # fmt: skip
 
 
+_ROLES = frozenset({"system", "developer", "user", "human", "assistant", "tool"})
+
+
 def role_and_content(item: Expr) -> tuple[str, Expr | None]:
     """Role and content of a message display or constructor; ("", None) for anything else."""
     fields = item.call.keywords if item.call is not None else item.entries
     content = next((fields[key] for key in _CONTENT if key in fields), None)
     role = fields.get("role")
     word = str(role.value) if role is not None and role.kind == "constant" else ""
+    if role is not None and role.name and not word:
+        # Role.system, ChatRole.USER
+        spelt = last_part(role.name).lower()
+        word = spelt if spelt in _ROLES else ""
     if item.call is not None:
         name = last_part(item.call.name)
         if not name.endswith(("Message", "MessageParam")) and not word:

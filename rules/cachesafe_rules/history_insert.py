@@ -74,6 +74,13 @@ class HistoryInsert(Rule):
     )
     VALID = (
         Example(
+            "def sample(llm, params, Message, Role):\n"
+            "    messages = [Message(role=Role.user, content=m) for m in params.messages]\n"
+            "    if params.system_prompt:\n"
+            "        messages.insert(0, Message(role=Role.system, content=params.system_prompt))\n"
+            "    return llm.chat(messages=messages)\n"
+        ),
+        Example(
             "SYSTEM = 'You help.'\n\n"
             "def build(history, user_text):\n"
             "    messages = [*history, {'role': 'user', 'content': user_text}]\n"
