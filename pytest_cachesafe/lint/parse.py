@@ -50,9 +50,11 @@ class Parsed:
         self._ascii: bool | None = None
 
     def shed(self) -> None:
-        """Let the tree and the list of lines go; the text stays."""
+        """Let the tree go, and the text unless columns need it."""
         self.tree = None
         self._lines = None
+        if self.is_ascii:
+            self.text = ""
 
     @property
     def lines(self) -> list[str]:

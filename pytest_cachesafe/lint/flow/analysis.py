@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Analysis", "EntryResult", "settle"]
 
 # Source text whose trees may live at one time; trees take about twenty times as much.
-_LIVE_BYTES = 4_000_000
+_LIVE_BYTES = 1_000_000
 # Python frames for `DEEPEST` expressions in one another, about five each.
 _RECURSION = 6000
 # Characters of a short file.
@@ -156,6 +156,7 @@ class Analysis:
                 done += 1
             if engine.grown:
                 engine.again([*module.functions, *(m for c in module.classes for m in c.methods.values())])
+        module.done = True
         used = _closure(engine, name)
         return EntryResult(
             tuple(engine.hits.get(name, ())),

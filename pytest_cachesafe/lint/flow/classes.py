@@ -171,6 +171,8 @@ def matters(engine: Engine, cls: ClassInfo) -> bool:
     """Whether what a class overrides or sets holds words of volatile sources."""
     if cls.volatile is None:
         above = {name for base in mro(engine, cls)[1:] for name in base.methods}
+        if cls.module.shed:
+            engine.revive(cls.module)
         lines = cls.module.parsed.lines
         cls.volatile = False
         for stmt in cls.node.body:

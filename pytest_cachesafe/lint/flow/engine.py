@@ -76,7 +76,11 @@ class Engine:
                 *(m for c in module.classes for m in c.methods.values()),
             ):
                 function.node.body = []
+                function.written = None
             module.nested.clear()
+            if module.done:
+                # Rules have seen the file.
+                module.tainted.clear()
 
     def body(self, function: FunctionInfo) -> list[ast.stmt]:
         """The statements of a function; those of its whole file come back if they had been let go."""

@@ -16,7 +16,7 @@ __all__ = ["ClassInfo", "FunctionInfo", "Module", "dotted_name", "place"]
 class Module:
     """A file. `env` holds what its body binds; None until the body was run."""
 
-    __slots__ = ("body", "classes", "env", "functions", "name", "nested", "parsed", "shed", "stars", "tainted", "used")
+    __slots__ = ("body", "classes", "done", "env", "functions", "name", "nested", "parsed", "shed", "stars", "tainted", "used")
 
     def __init__(self, name: str, parsed: Any) -> None:
         self.name = name
@@ -24,6 +24,7 @@ class Module:
         self.body: list[ast.stmt] = parsed.tree.body if parsed.tree is not None else []
         self.env: dict[str, Value] | None = None
         self.shed = False
+        self.done = False
         self.nested: list[FunctionInfo] = []
         # Volatile expressions by their place, for rules that look at the tree.
         self.tainted: dict[tuple[int, int, int, int], Value] = {}
