@@ -93,8 +93,13 @@ def run(args: argparse.Namespace) -> Printed:
     outcome = run_lint(options)
     result = outcome.result
     status = 2 if outcome.failed else 1 if _counts(outcome.result, args.strict) and not args.exit_zero else 0
-    before = tuple(f"cachesafe: warning: {line}" for line in result.warnings)
-    before += tuple(f"cachesafe: {line}" for line in result.crashed)
+    told = [*(f"warning: {line}" for line in result.warnings), *result.crashed]
+    before: tuple[str, ...] = ()
+    if told:
+        # File names, and words of rules that failed: harmless on a terminal.
+        from pytest_cachesafe.report.visible import visible
+
+        before = tuple(f"cachesafe: {visible(line)}" for line in told)
     after: tuple[str, ...] = ()
     if not args.quiet:
         from pytest_cachesafe.report.lint.summary import summary_line

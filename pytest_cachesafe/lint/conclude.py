@@ -159,7 +159,7 @@ class Concluder:
         for rule, report in reports:
             try:
                 finding = self._from_report(name, rule, report, made.warnings)
-            except Exception as error:
+            except (Exception, SystemExit) as error:
                 made.crashed.append(f"{rule.code} ({rule.name}) failed on {name}: {type(error).__name__}: {error}")
                 continue
             if finding is not None:

@@ -156,7 +156,7 @@ class Examiner:
                     # As it will come out of the cache: lists for tuples, strings for keys.
                     report.data = json.loads(json.dumps(report.data))
                 reports.append(report)
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             self.crashed.append(f"{rule.code} ({rule.name}) failed on {name}: {_words(error)}")
             return []
         return reports

@@ -312,3 +312,15 @@ def test_any_bytes(data: bytes) -> None:
         result = lint([path], cache=False)
         assert result.crashed == []
         assert path.read_bytes() == data
+
+
+def test_a_rule_that_wants_to_end_the_run_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cachesafe_rules.sliding_window import SlidingWindow
+
+    def leave(self: object, context: object) -> None:
+        raise SystemExit(0)
+
+    monkeypatch.setattr(SlidingWindow, "check", leave)
+    (tmp_path / "a.py").write_text("def f(c, messages):\n    return c.create(model='m', messages=messages[-9:])\n")
+    result = lint([tmp_path / "a.py"], cache=False)
+    assert any("CSF303" in line and "SystemExit" in line for line in result.crashed)

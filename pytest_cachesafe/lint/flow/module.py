@@ -16,7 +16,20 @@ __all__ = ["ClassInfo", "FunctionInfo", "Module", "dotted_name", "place"]
 class Module:
     """A file. `env` holds what its body binds; None until the body was run."""
 
-    __slots__ = ("body", "classes", "done", "env", "functions", "name", "nested", "parsed", "shed", "stars", "tainted", "used")
+    __slots__ = (
+        "body",
+        "classes",
+        "done",
+        "env",
+        "functions",
+        "name",
+        "nested",
+        "parsed",
+        "shed",
+        "stars",
+        "tainted",
+        "used",
+    )
 
     def __init__(self, name: str, parsed: Any) -> None:
         self.name = name
