@@ -81,10 +81,9 @@ def external(
     if last in transfers.AWAITERS or (last == "partial" and name in ("functools.partial", "partial")):
         return _awaited(engine, frame, node, last, arguments)
     if last == "open" and arguments.positional:
-        return Value(
-            EMPTY,
-            arguments.positional[0].shape if isinstance(arguments.positional[0].shape, (Const, ParamShape)) else None,
-        )
+        opened = arguments.positional[0]
+        listed = {k: a for k, a in opened.atoms.items() if a.source is not None and a.source.kind == "listing"}
+        return Value(listed or EMPTY, opened.shape if isinstance(opened.shape, (Const, ParamShape)) else None)
     if last in _PATHS and arguments.positional:
         tail = arguments.positional[-1]
         atoms = EMPTY

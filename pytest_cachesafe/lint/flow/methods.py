@@ -197,4 +197,6 @@ def _read(engine: Engine, frame: Frame, node: ast.Call, receiver: Value) -> Valu
         return engine.source(frame, node, "file", "call", f"{dotted_name(node.func)}()")
     if "memory" in spelt or "soul" in spelt:
         return engine.source(frame, node, "memory", "call", f"{dotted_name(node.func)}()")
-    return NOTHING
+    # The texts of files come in the order in which the files were listed.
+    listed = {k: a for k, a in receiver.all_atoms().items() if a.source is not None and a.source.kind == "listing"}
+    return Value(listed) if listed else NOTHING
