@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Analysis", "EntryResult", "settle"]
 
-# Source text whose trees may live at one time; trees take about twenty times as much.
-_LIVE_BYTES = 1_000_000
+# Bytes of source whose trees may live at one time; trees take about twenty times as much. What stays of each file that
+# was analysed takes from it.
+_LIVE_BYTES, _LEAST_LIVE_BYTES, _BYTES_A_FILE = 4_000_000, 1_000_000, 3_000
 # Python frames for `DEEPEST` expressions in one another, about five each.
 _RECURSION = 6000
 # Characters of a short file.
@@ -71,6 +72,7 @@ class Analysis:
         self._tables = Tables(settings)
         self._index = ProjectIndex([*files, *(n for n in self._overlay if n not in files)])
         self._live = 0
+        self._analysed = 0
         self._engine = self._fresh()
 
     def _fresh(self) -> Engine:
@@ -128,7 +130,8 @@ class Analysis:
             sys.setrecursionlimit(limit)
 
     def _analyse(self, name: str) -> EntryResult:
-        if self._live > _LIVE_BYTES:
+        self._analysed += 1
+        if self._live > max(_LEAST_LIVE_BYTES, _LIVE_BYTES - _BYTES_A_FILE * self._analysed):
             self._engine.shed()
             self._live = 0
         engine = self._engine
@@ -180,13 +183,17 @@ def _text(lines: list[str], node: ast.stmt) -> str:
 
 def _analyse_class(engine: Engine, cls: ClassInfo, lines: list[str], small: bool, names: tuple[str, ...]) -> None:
     engine.run_class(cls)
-    tool = any(sinks.TOOL_CLASSES.search(word) for word in base_words(engine, cls))
+    # Bases are looked up only where the file speaks of tools: they may lie in files that nothing else needs.
+    tool = not small and any("Tool" in row for row in lines)
+    tool = tool and any(sinks.TOOL_CLASSES.search(word) for word in base_words(engine, cls))
     for method in cls.methods.values():
         if tool or small or may_matter(_text(lines, method.node), names):
             engine.summary(method, cls)
+    if not matters(engine, cls):
+        return
     chain = mro(engine, cls)[1:]
     overridden = {name for base in chain for name in base.methods if name in cls.methods and name != "__init__"}
-    if not overridden or not matters(engine, cls):
+    if not overridden:
         return
     for base in chain:
         for method in base.methods.values():

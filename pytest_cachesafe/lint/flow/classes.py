@@ -159,6 +159,8 @@ def _written_names(method: FunctionInfo, body: list[ast.stmt]) -> set[str]:
 
 def context_class(engine: Engine, defining: ClassInfo, cls: ClassInfo) -> ClassInfo:
     """The class a method is evaluated for: the defining one, unless a class below brings something volatile."""
+    if cls is defining:
+        return cls
     for current in mro(engine, cls):
         if current is defining:
             break
@@ -170,21 +172,26 @@ def context_class(engine: Engine, defining: ClassInfo, cls: ClassInfo) -> ClassI
 def matters(engine: Engine, cls: ClassInfo) -> bool:
     """Whether what a class overrides or sets holds words of volatile sources."""
     if cls.volatile is None:
-        above = {name for base in mro(engine, cls)[1:] for name in base.methods}
         if cls.module.shed:
             engine.revive(cls.module)
         lines = cls.module.parsed.lines
         cls.volatile = False
+        above: set[str] | None = None
         for stmt in cls.node.body:
-            words = _CLOCKS
-            if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                if stmt.name not in above or stmt.name == "__init__":
-                    continue
-                words = _VOLATILE
+            method = isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef))
             text = "\n".join(lines[stmt.lineno - 1 : stmt.end_lineno or stmt.lineno])
-            if any(word in text for word in words):
-                cls.volatile = True
-                break
+            if not any(word in text for word in (_VOLATILE if method else _CLOCKS)):
+                continue
+            if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                if stmt.name == "__init__":
+                    continue
+                if above is None:
+                    # Asked late: bases may lie in files that nothing else needs.
+                    above = {name for base in mro(engine, cls)[1:] for name in base.methods}
+                if stmt.name not in above:
+                    continue
+            cls.volatile = True
+            break
     return cls.volatile
 
 

@@ -128,8 +128,7 @@ def run_class_body(engine: Engine, cls: ClassInfo) -> None:
     frame = Frame(cls.module, cls=None, frozen=True, qualname=cls.qualname)
     frame.env = dict(env)
     before = dict(env)
-    words = base_words(engine, cls)
-    tool = any(sinks.TOOL_CLASSES.search(w) for w in words)
+    tool: bool | None = None
     for stmt in cls.node.body:
         if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
@@ -145,9 +144,13 @@ def run_class_body(engine: Engine, cls: ClassInfo) -> None:
         )
         run_body(engine, frame, [stmt])
         frame.frozen = True
-        if tool and isinstance(stmt, (ast.Assign, ast.AnnAssign)) and stmt.value is not None:
+        if isinstance(stmt, (ast.Assign, ast.AnnAssign)) and stmt.value is not None:
             target = stmt.targets[0] if isinstance(stmt, ast.Assign) else stmt.target
             if isinstance(target, ast.Name) and target.id in sinks.TOOL_ATTRIBUTES:
+                if tool is None:
+                    tool = any(sinks.TOOL_CLASSES.search(word) for word in base_words(engine, cls))
+                if not tool:
+                    continue
                 value = frame.env.get(target.id, NOTHING)
                 arrive(
                     engine,
