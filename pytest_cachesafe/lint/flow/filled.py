@@ -31,7 +31,8 @@ def filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     file = receiver.shape.name if isinstance(receiver.shape, TextFile) else None
     for i, (value, where) in enumerate(zip(arguments.positional, arguments.nodes, strict=False)):
         if fields is None or i in fields or name != "format":
-            shown_value = _printed(shown(engine, frame, value, node), fields, i)
+            given = Value(value.handed()) if isinstance(value.shape, DictShape) else shown(engine, frame, value, node)
+            shown_value = _printed(given, fields, i)
             atoms = merge(atoms, shown_value.atoms)
             if file is not None:
                 arrive(engine, frame, where, shown_value, f"template {file}", "system", atoms=shown_value.atoms)

@@ -87,7 +87,8 @@ def dict_arrivals(engine: Engine, frame: Frame, node: ast.AST, value: Value, nod
                 arrive(
                     engine, frame, nodes[key], fields[key], f"{key} of a tool", "tools", atoms=fields[key].all_atoms()
                 )
-    if "tools" in fields and "tools" in nodes and fields.keys() & sinks.BESIDE_TOOLS:
+    stored = sinks.SERIALISERS.search(frame.qualname.rsplit(".", 1)[-1])
+    if "tools" in fields and "tools" in nodes and not stored and fields.keys() & sinks.BESIDE_TOOLS:
         tools(engine, frame, nodes["tools"], fields["tools"])
     return value
 

@@ -62,6 +62,6 @@ def _substitute_atoms(atoms: Any, key: str, given: dict[str, Value], step: Step 
         else:
             value = given.get(atom.key[2])
             if value is not None:
-                for other, a in value.all_atoms().items():
+                for other, a in value.handed().items():
                     out.setdefault(other, a)
     return out

@@ -223,6 +223,16 @@ class Value:
             self._every = found
         return found
 
+    def handed(self) -> Atoms:
+        """What it brings along as an argument: of a dict not the order of the sets in it, which need not be printed."""
+        if not isinstance(self.shape, DictShape):
+            return self.all_atoms()
+        atoms = merge(self.atoms, self.latent)
+        for item in self.shape.fields.values():
+            inner = isinstance(item.shape, (DictShape, ListShape, Lambda))
+            atoms = merge(atoms, item.all_atoms() if inner else item.atoms)
+        return atoms
+
     def text(self) -> Value:
         """The value as text: what it holds, without its shape."""
         if self.shape is None and not self.latent:

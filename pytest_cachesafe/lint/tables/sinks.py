@@ -136,6 +136,8 @@ BESIDE_SYSTEM = frozenset(("messages", "model", "max_tokens", "contents", "histo
 BESIDE_TOOLS = frozenset(
     ("messages", "model", "max_tokens", "contents", "input", "system", "instructions", "system_prompt", "llm", "name")
 )
+# Functions that write an agent down instead of asking it.
+SERIALISERS = re.compile(r"^_?(?:to|as)_(?:dict|json|yaml|config)|serializ|^dump|^export|^save")
 # chat(system, messages): the second argument is a list of messages.
 CHAT_METHODS = re.compile(r"chat|complet|generat|invoke|call|ask|predict|respond")
 TOOL_SCHEMA_CALLEES = re.compile(r"Tool|Function(?:Declaration|Chunk|Definition|Spec|Schema|Param)?$|FunctionChunk")
