@@ -77,8 +77,9 @@ def evaluate_binary(engine: Engine, frame: Frame, node: ast.BinOp) -> Value:
                 left.text(), "day" if size >= 86400 else "hour" if size >= 3600 else "minute" if size >= 60 else None
             )
     if isinstance(node.op, ast.Div):
-        # Paths; quotients of clocks are durations.
-        return Value(merge(left.text().atoms, right.text().atoms))
+        # Paths, known by their last part; quotients of clocks are durations.
+        part = right.shape if isinstance(right.shape, Const) and isinstance(right.shape.value, str) else None
+        return Value(merge(left.text().atoms, right.text().atoms), part)
     if isinstance(node.op, ast.Sub) and left.atoms and right.atoms:
         return Value(merge(left.atoms, right.atoms))
     if isinstance(node.op, ast.Mod) and not isinstance(left.shape, Const):
