@@ -37,10 +37,18 @@ class PrefixCache:
     options: ClassVar[tuple[str, ...]] = ()
     # How the engine is called in reports, e.g. "vLLM".
     label: ClassVar[str] = ""
+    # Those of `options` that bound how much is kept; without them nothing is evicted.
+    bounds: ClassVar[tuple[str, ...]] = ()
+    # Tokens that are reused together (block, page, chunk); 1 where any prefix is.
+    unit: int = 1
+    # Why this engine, set up like this, cannot reuse what is stable; None where it can.
+    limits: str | None = None
+    # The options it was made with.
+    given: dict[str, Any]
 
     def __new__(cls, engine: str = "vllm", **options: Any) -> PrefixCache:
         if cls is not PrefixCache:
-            return object.__new__(cls)
+            return cls._made(cls, options)
         if engine not in _HOMES:
             near = difflib.get_close_matches(str(engine).lower(), ENGINES, 1)
             hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(ENGINES)}"
@@ -52,7 +60,13 @@ class PrefixCache:
                 near = difflib.get_close_matches(option, home.options, 1)
                 hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(home.options)}"
                 raise UsageError(f"PrefixCache({engine!r}) has no option {option!r}; {hint}")
-        return object.__new__(home)
+        return cls._made(home, options)
+
+    @staticmethod
+    def _made(home: type[PrefixCache], options: dict[str, Any]) -> PrefixCache:
+        made = object.__new__(home)
+        made.given = options
+        return made
 
     def __init__(self, engine: str = "vllm", **options: Any) -> None:
         self.engine = engine
@@ -78,6 +92,11 @@ class PrefixCache:
             UsageError: no ids, or something that is no token id (a whole number from 0 to 2**31 - 1).
         """
         raise NotImplementedError
+
+    def unbounded(self) -> PrefixCache:
+        """An empty cache of the same engine and options that never evicts."""
+        options = {name: value for name, value in self.given.items() if name not in self.bounds}
+        return PrefixCache(self.engine, **options)
 
     def reset(self) -> bool:
         """Forget everything that is cached; False, and nothing done, where the engine refuses (requests are live)."""
