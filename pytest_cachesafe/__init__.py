@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from pytest_cachesafe.engines.cache import PrefixCache
     from pytest_cachesafe.frontends.template import ChatTemplate
     from pytest_cachesafe.prefix.accept import Accept
     from pytest_cachesafe.prefix.compare import compare
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from pytest_cachesafe.prefix.toggles import Toggle
     from pytest_cachesafe.prompt import Prompt, Turn, UsageError
     from pytest_cachesafe.recording import Recording
+    from pytest_cachesafe.reuse import ReuseFailure, assert_reuse, check_reuse
     from pytest_cachesafe.stability import (
         CachesafeWarning,
         assert_prefix_stable,
@@ -26,9 +28,11 @@ __all__ = [
     "Accept",
     "CachesafeWarning",
     "ChatTemplate",
+    "PrefixCache",
     "PrefixFailure",
     "Prompt",
     "Recording",
+    "ReuseFailure",
     "StabilityReport",
     "Toggle",
     "Turn",
@@ -36,7 +40,9 @@ __all__ = [
     "__version__",
     "assert_prefix_stable",
     "assert_prefix_stable_async",
+    "assert_reuse",
     "check_prefix_stable",
+    "check_reuse",
     "compare",
 ]
 
@@ -46,16 +52,20 @@ _HOMES = {
     "Accept": "pytest_cachesafe.prefix.accept",
     "CachesafeWarning": "pytest_cachesafe.stability",
     "ChatTemplate": "pytest_cachesafe.frontends.template",
+    "PrefixCache": "pytest_cachesafe.engines.cache",
     "PrefixFailure": "pytest_cachesafe.prefix.result",
     "Prompt": "pytest_cachesafe.prompt",
     "Recording": "pytest_cachesafe.recording",
+    "ReuseFailure": "pytest_cachesafe.reuse",
     "StabilityReport": "pytest_cachesafe.prefix.result",
     "Toggle": "pytest_cachesafe.prefix.toggles",
     "Turn": "pytest_cachesafe.prompt",
     "UsageError": "pytest_cachesafe.prompt",
     "assert_prefix_stable": "pytest_cachesafe.stability",
     "assert_prefix_stable_async": "pytest_cachesafe.stability",
+    "assert_reuse": "pytest_cachesafe.reuse",
     "check_prefix_stable": "pytest_cachesafe.stability",
+    "check_reuse": "pytest_cachesafe.reuse",
     "compare": "pytest_cachesafe.prefix.compare",
 }
 

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
     import pytest
 
+    from pytest_cachesafe.engines.cache import PrefixCache
     from pytest_cachesafe.frontends.template import ChatTemplate
+    from pytest_cachesafe.kv.probe import KVProbe
     from pytest_cachesafe.options import Settings
     from pytest_cachesafe.recording import Recording
 
@@ -28,12 +30,13 @@ class SnapshotChanged(AssertionError):
 
 
 class Cachesafe:
-    """The `cachesafe` fixture: templates, recordings and snapshots of one test."""
+    """The `cachesafe` fixture: templates, engines, models, recordings and snapshots of one test."""
 
-    def __init__(self, request: pytest.FixtureRequest, templates: dict[str, Any]) -> None:
+    def __init__(self, request: pytest.FixtureRequest, templates: dict[str, Any], probes: dict[str, Any]) -> None:
         self._config = request.config
         self._nodeid: str = request.node.nodeid
         self._templates = templates
+        self._probes = probes
         self._names: set[str] = set()
         self._recordings: list[Recording] = []
 
@@ -67,6 +70,38 @@ class Cachesafe:
         found: ChatTemplate = self._templates[key]
         return found
 
+    def engine(self, name: str = "vllm", **options: Any) -> PrefixCache:
+        """An engine's prefix cache, empty. Blocks of vLLM are those of option `block_size` unless given here.
+
+        Args:
+            name: `vllm`, `sglang`, `lmcache` or `llamacpp`; options: see `PrefixCache`.
+
+        Raises:
+            UsageError: an engine or option that does not exist.
+        """
+        from pytest_cachesafe.engines.cache import PrefixCache
+
+        if name == "vllm":
+            options.setdefault("block_size", self.settings["block_size"].value)
+        return PrefixCache(name, **options)
+
+    def kv(self, model: str | os.PathLike[str] | None = None) -> KVProbe:
+        """A real model for reuse checks, loaded once per session.
+
+        Args:
+            model: name or folder with weights. Default: SmolLM2-135M-Instruct.
+
+        Raises:
+            UsageError: it is nowhere, has no weights, or an extra is missing; names what to install.
+        """
+        from pytest_cachesafe.kv.probe import KVProbe
+
+        key = str(model or DEFAULT_MODEL)
+        if key not in self._probes:
+            self._probes[key] = KVProbe.load(key)
+        found: KVProbe = self._probes[key]
+        return found
+
     @contextmanager
     def record(self, template: Any = None, key: str | None = None) -> Iterator[Recording]:
         """Collect requests as they are sent: `rec.request(messages, tools=…)`, `rec.response(…)`.
@@ -86,7 +121,7 @@ class Cachesafe:
         left = [len(made) for made in self._recordings if len(made) and not made.used]
         if left and not self._node.failed:
             requests = f"{sum(left)} request{'s' if sum(left) > 1 else ''}"
-            self._node.note(f"{requests} recorded and never judged: call rec.assert_stable()")
+            self._node.note(f"{requests} recorded and never judged: call rec.assert_stable() or rec.assert_reused()")
 
     def snapshot(self, prompt: Prompt | str, name: str = "prefix") -> None:
         """Assert that a prompt is what it was when the test first ran here: "our system and tools prefix is the same".

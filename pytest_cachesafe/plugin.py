@@ -5,9 +5,7 @@ until a test uses the package. Which value of an option wins is said in `options
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Generator
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,10 +14,11 @@ from pytest_cachesafe import options
 from pytest_cachesafe.perturb import node
 
 if TYPE_CHECKING:
+    from pytest_cachesafe.engines.cache import PrefixCache
     from pytest_cachesafe.fixture import Cachesafe
     from pytest_cachesafe.frontends.template import ChatTemplate
+    from pytest_cachesafe.kv.probe import KVProbe
 
-_HERE = os.path.dirname(os.path.abspath(__file__)) + os.sep
 _DOWNLOAD_VARIABLE = "CACHESAFE_ALLOW_DOWNLOAD"
 _MARKER = (
     "cachesafe({}): options of pytest-cachesafe for one test, class or module, the closest level first; "
@@ -157,52 +156,23 @@ def pytest_runtest_makereport(
     state = node.current_node()
     if excinfo is not None and state is not None:
         state.failed = True
-    kind = None if excinfo is None else _kind(excinfo.value)
-    if excinfo is not None and kind == "failure":
-        _forget_our_frames(excinfo.tb)
+    if excinfo is None:
+        return (yield)
+    from pytest_cachesafe import display
+
+    kind = display.kind(excinfo.value)
+    if kind == "failure":
+        display.forget_our_frames(excinfo.tb)
         found = getattr(excinfo.value, "report", None)
         if found is not None and state is not None:
             redact = state.settings["redact"].value
             excinfo.value.args = (found.text(item.config.get_verbosity(), redact), *excinfo.value.args[1:])
     report = yield
-    if excinfo is not None and kind is not None and report.outcome == "failed":
+    if kind is not None and report.outcome == "failed":
         if kind == "usage":
             report.longrepr = excinfo.getrepr(style="value")
-        _plain_message(report.longrepr, excinfo)
+        display.plain_message(report.longrepr, excinfo)
     return report
-
-
-def _kind(error: BaseException) -> str | None:
-    """`failure` for a failed assertion of ours, `usage` for a mistake of the user's, None for anything else."""
-    vocabulary = sys.modules.get("pytest_cachesafe.prompt")
-    if vocabulary is None:
-        return None
-    if isinstance(error, vocabulary.UsageError):
-        return "usage"
-    ours = any(base.__module__.startswith("pytest_cachesafe.") for base in type(error).__mro__)
-    return "failure" if ours and isinstance(error, AssertionError) else None
-
-
-def _forget_our_frames(traceback: TracebackType | None) -> None:
-    """Cut what lies behind the last frame that is not ours: the user's line comes last."""
-    last = None
-    while traceback is not None:
-        if not traceback.tb_frame.f_code.co_filename.startswith(_HERE):
-            last = traceback
-        traceback = traceback.tb_next
-    if last is not None:
-        last.tb_next = None
-
-
-def _plain_message(longrepr: Any, excinfo: pytest.ExceptionInfo[BaseException]) -> None:
-    """Take the class's dotted name off: the short summary has room for one line and shows the message alone."""
-    crash = getattr(longrepr, "reprcrash", None)
-    if crash is not None:
-        crash.message = str(excinfo.value)
-    prefix = f"{excinfo.type.__module__}.{excinfo.type.__qualname__}: "
-    for entry in getattr(getattr(longrepr, "reprtraceback", None), "reprentries", ()):
-        if hasattr(entry, "lines"):
-            entry.lines = [line.replace(prefix, "", 1) for line in entry.lines]
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
@@ -233,12 +203,20 @@ def _cachesafe_templates() -> dict[str, Any]:
     return {}
 
 
+@pytest.fixture(scope="session")
+def _cachesafe_probes() -> dict[str, Any]:
+    """Models by name: weights take a second to load."""
+    return {}
+
+
 @pytest.fixture
-def cachesafe(request: pytest.FixtureRequest, _cachesafe_templates: dict[str, Any]) -> Generator[Cachesafe, None, None]:
+def cachesafe(
+    request: pytest.FixtureRequest, _cachesafe_templates: dict[str, Any], _cachesafe_probes: dict[str, Any]
+) -> Generator[Cachesafe, None, None]:
     """Templates, recordings and snapshots for prompt-cache tests, with the options in force."""
     from pytest_cachesafe.fixture import Cachesafe
 
-    made = Cachesafe(request, _cachesafe_templates)
+    made = Cachesafe(request, _cachesafe_templates, _cachesafe_probes)
     yield made
     made.close()
 
@@ -247,3 +225,21 @@ def cachesafe(request: pytest.FixtureRequest, _cachesafe_templates: dict[str, An
 def chat_template(cachesafe: Cachesafe) -> ChatTemplate:
     """The chat template of the default model: `cachesafe.template()`."""
     return cachesafe.template()
+
+
+@pytest.fixture
+def prefix_cache(cachesafe: Cachesafe) -> PrefixCache:
+    """vLLM's prefix cache, empty, with a pool that never runs out: `cachesafe.engine()`."""
+    return cachesafe.engine()
+
+
+@pytest.fixture(scope="session")
+def smollm2(_cachesafe_probes: dict[str, Any]) -> KVProbe:
+    """SmolLM2-135M-Instruct with its weights, loaded once per session: `cachesafe.kv()`."""
+    from pytest_cachesafe.fixture import DEFAULT_MODEL
+    from pytest_cachesafe.kv.probe import KVProbe
+
+    if DEFAULT_MODEL not in _cachesafe_probes:
+        _cachesafe_probes[DEFAULT_MODEL] = KVProbe.load(DEFAULT_MODEL)
+    found: KVProbe = _cachesafe_probes[DEFAULT_MODEL]
+    return found

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe import prompt
 from pytest_cachesafe.prefix.inputs import tool_list
 from pytest_cachesafe.prefix.result import StabilityReport
 from pytest_cachesafe.prompt import Chat, UsageError
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.engines.cache import PrefixCache
+    from pytest_cachesafe.reuse import EngineReport
 
 __all__ = ["Recording"]
 
@@ -81,3 +85,16 @@ class Recording(prompt.Recording):
 
         options.setdefault("template", self.template)
         return assert_prefix_stable(self, **options)
+
+    def assert_reused(self, engine: str | PrefixCache = "vllm", **options: Any) -> EngineReport:
+        """`assert_reuse` over everything recorded: `rec.assert_reused("vllm", min_share=0.8)`; takes its options.
+
+        Raises:
+            ReuseFailure: the engine finds less than was asked for.
+            UsageError: nothing was recorded, no request continues another, or there are no token ids.
+        """
+        __tracebackhide__ = True
+        from pytest_cachesafe.reuse import assert_reuse
+
+        options.setdefault("template", self.template)
+        return assert_reuse(self, engine=engine, **options)

@@ -10,6 +10,7 @@ from typing import Any
 from pytest_cachesafe.commands.common import Result, add_front_end, chat_from, front_end_of, redacted
 from pytest_cachesafe.commands.compare import read_tools
 from pytest_cachesafe.commands.load import as_requests, read_json
+from pytest_cachesafe.engines.cache import ENGINES
 from pytest_cachesafe.prompt import UsageError
 
 __all__ = ["add", "run"]
@@ -55,6 +56,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--min-shared", metavar="SHARE", type=float, help="least share of shared tokens per step, 0 to 1"
     )
+    parser.add_argument("--engine", metavar="NAME", choices=ENGINES,
+        help=f"also say what this engine's cache finds: {', '.join(ENGINES)} (unbounded; `simulate` knows sizes)",
+    )  # fmt: skip
     parser.add_argument("--block-size", metavar="N", type=int, default=16, help="tokens in a cache block (default 16)")
 
 
@@ -76,6 +80,7 @@ def run(args: argparse.Namespace) -> Result:
         "fail_on": verdicts(args.fail_on),
         "block_size": args.block_size,
         "requests": args.requests,
+        "engine": args.engine,
     }
     if args.min_shared is not None:
         options["min_shared"] = args.min_shared

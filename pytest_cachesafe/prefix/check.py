@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from pytest_cachesafe.prefix.accept import Acceptances
@@ -39,8 +39,20 @@ class Outcome:
     generated: bool | None = None
 
 
-def check_plan(plan: Plan, front_end: FrontEnd, acceptances: Acceptances, resets: Resets, block_size: int) -> Outcome:
-    """Judge every pair.
+# (request, its prompt, the request it continues, the prompt of that one)
+Each = Callable[[int, Prompt, int | None, Prompt | None], object]
+
+
+def check_plan(
+    plan: Plan,
+    front_end: FrontEnd,
+    acceptances: Acceptances,
+    resets: Resets,
+    block_size: int,
+    *,
+    each: Each | None = None,
+) -> Outcome:
+    """Judge every pair; `each` sees every prompt while it and the one it continues are at hand.
 
     Raises:
         UsageError: a prompt is empty, or two requests cannot be compared.
@@ -65,6 +77,8 @@ def check_plan(plan: Plan, front_end: FrontEnd, acceptances: Acceptances, resets
         if rendered.last:
             out.missing += [m for m in not_rendered(prompt) if m not in out.missing]
         earlier = rendered.earlier
+        if each is not None:
+            each(pair, prompt, rendered.against if earlier is not None else None, earlier)
         if earlier is None or rendered.against is None:
             # The first request of a conversation may be what a declared reset made of the one before it.
             before = plan.items[pair - 1] if pair and plan.kind == "recording" else None

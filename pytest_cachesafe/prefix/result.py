@@ -47,6 +47,8 @@ class StabilityReport:
     generated_text_reused: bool | None = None
     # `cachesafe stable …` line that shows the same, where the chat could be written down.
     reproduce: str | None = None
+    # What an engine finds of the same requests, where one was named (`reuse.EngineReport`).
+    reuse: Any = None
     # How the report is laid out for people: (report, verbosity, redact) -> text. Given by the layer above.
     layout: Callable[[StabilityReport, int, str], str] | None = None
 
@@ -180,6 +182,7 @@ class StabilityReport:
             "front_end": self.front_end,
             "estimated": not self.exact,
             "block_size": self.block_size,
+            "reuse": None if self.reuse is None else self.reuse.as_dict(),
             "failures": self.failures(),
             "notes": [*self.notes],
             "warnings": list(self.warnings),

@@ -10,6 +10,7 @@ from pytest_cachesafe.prefix.causes import advice
 from pytest_cachesafe.prefix.result import kind_of
 from pytest_cachesafe.prefix.wording import missing_sentence, number, place, step_sentence
 from pytest_cachesafe.report.excerpt import WIRE_LEGEND, WIRE_SIGNS, excerpt
+from pytest_cachesafe.report.reuse import statement
 from pytest_cachesafe.report.visible import Redact, redact, relative, visible
 
 if TYPE_CHECKING:
@@ -197,6 +198,8 @@ def _statements(report: StabilityReport) -> Iterator[str]:
             else "is not reused: the next request re-renders it"
         )
         yield f"  generated text {words}"
+    if report.reuse is not None:
+        yield f"  {visible(statement(report.reuse))}"
     for toggle in report.toggles:
         yield (
             f"  toggle {visible(toggle.toggle.label)}: {toggle.observed}, {_kept(toggle)} "

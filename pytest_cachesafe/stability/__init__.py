@@ -75,6 +75,8 @@ def assert_prefix_stable(
         accept: known divergences; resets: where a new prefix is intended, at most `max_resets` times.
         fail_on: verdicts that fail (`history`, `raises`, `not_rendered`; `tail` and `date` can be added).
         min_shared: least share of the earlier request's tokens that each step must keep.
+        engine: adds a second statement, what this engine's cache finds: its name (`vllm`, `sglang`, `lmcache`,
+            `llamacpp`) or a `PrefixCache`. It never fails the assertion; `assert_reuse` does.
         block_size: tokens in a cache block (vLLM's default is 16), for block numbers.
         name: names the check in reports.
 

@@ -89,13 +89,16 @@ class Check:
         if base.compared == 0 and not (o.toggles or self.settings):
             raise UsageError(f"nothing was compared: {why_alone(base)}")
         acceptances = Acceptances(o.accept, project_acceptances(self._folder()))
-        outcome = check_plan(base, front_end, acceptances, o.resets, o.block_size)
+        meter = self._meter()
+        outcome = check_plan(base, front_end, acceptances, o.resets, o.block_size, each=meter)
         report = StabilityReport(
             outcome.front_end, outcome.exact, o.block_size, len(base.items), base.conversations, outcome.steps,
             acceptances, name=o.name, fail_on=o.fail_on, min_shared=o.min_shared, missing=outcome.missing,
             resets=outcome.resets, notes=outcome.notes, generated_text_reused=outcome.generated, reads=self.made.reads,
             layout=render,
         )  # fmt: skip
+        if meter is not None:
+            report.reuse = meter.report(outcome.front_end)
         report.toggles = self._toggles(base, front_end)
         report.perturbed = self._perturbed(base, front_end, acceptances, outcome)
         if self.made.clock:
@@ -108,6 +111,14 @@ class Check:
         report.notes += [words for words in (getattr(s, "limits", None) for s in self.settings) if words]
         self._finish(report, front_end, outcome)
         return report
+
+    def _meter(self) -> Any:
+        """What sends each prompt to the engine that was asked for as well; None without one."""
+        if self.options.engine is None:
+            return None
+        from pytest_cachesafe.reuse import Metered
+
+        return Metered(self.options.engine, self.options.block_size)
 
     def reproduce(self, report: StabilityReport) -> str | None:
         """The command that shows the worst step again."""

@@ -69,8 +69,7 @@ class Options:
             raise UsageError("template_kwargs takes a mapping of template keywords")
         if isinstance(self.template, str) and ("{%" in self.template or "{{" in self.template):
             raise UsageError("template= is Jinja source: give a path, or ChatTemplate.from_string(source)")
-        if given.get("engine") is not None:
-            raise UsageError(f"engine={given['engine']!r}: this version has no engine models; leave engine out")
+        self.engine: Any = given.get("engine")
 
     @property
     def can_fail(self) -> bool:
