@@ -1,0 +1,67 @@
+"""One request of a log, and the error for a line that is none."""
+
+from __future__ import annotations
+
+from array import array
+from typing import Any
+
+from pytest_cachesafe.usage import UsageError
+
+__all__ = ["BadEntry", "Entry"]
+
+
+class BadEntry(UsageError):
+    """One line of a log cannot be used; the others can. `str()` says why, without the line's number."""
+
+
+class Entry:
+    """A request as the log has it."""
+
+    __slots__ = (
+        "conversation",
+        "data",
+        "line",
+        "lora",
+        "output",
+        "real_tokens",
+        "replica",
+        "salt",
+        "tag",
+        "tenant",
+        "timestamp",
+    )
+
+    def __init__(self, line: int, data: bytes, fields: dict[str, Any] | None = None) -> None:
+        # Counted from 1 in files, from 0 in Python iterables.
+        self.line = line
+        # The prompt's ids, packed (`token_ids.pack`).
+        self.data = data
+        # Ids that the model sampled for it, packed; empty where the log does not say.
+        self.output = b""
+        self.salt: str | None = None
+        self.lora: str | tuple[str, str] | None = None
+        self.tag: str | None = None
+        self.tenant: str | None = None
+        self.conversation: str | None = None
+        self.replica: str | None = None
+        # In seconds.
+        self.timestamp: float | None = None
+        # Set where the ids are those of whole 512-token blocks: the length of the prompt in tokens.
+        self.real_tokens: int | None = None
+        if fields:
+            for name, value in fields.items():
+                setattr(self, name, value)
+
+    @property
+    def token_ids(self) -> array[int]:
+        """The prompt's ids."""
+        ids = array("i")
+        ids.frombytes(self.data)
+        return ids
+
+    @property
+    def output_ids(self) -> array[int]:
+        """The sampled ids."""
+        ids = array("i")
+        ids.frombytes(self.output)
+        return ids
