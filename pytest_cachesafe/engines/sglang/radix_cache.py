@@ -109,16 +109,35 @@ class SglangCache(PrefixCache):
         """
         if more:
             raise UsageError(f"SGLang requests have no {next(iter(more))!r}; known: extra_key, logprob_start, priority")
-        data = pack(token_ids)
-        if not data:
-            raise UsageError("token_ids is empty: a prompt has at least one token")
-        adapter = (lora, None) if lora is None or isinstance(lora, str) else lora
-        made = SglangRequest(self, token_ids, data, (extra_key, salt or None, *adapter), priority)
+        made = self._new_request(token_ids, salt, lora, extra_key, priority)
         may_read = len(made.token_ids) - 1
         if logprob_start is not None:
             may_read = min(may_read, check_size("logprob_start", logprob_start, 0))
         made._admit(may_read if read and self.limits is None else 0)
         return made
+
+    def lookup(
+        self,
+        token_ids: Sequence[int],
+        salt: str | None = None,
+        lora: str | tuple[str, str] | None = None,
+        *,
+        extra_key: str | None = None,
+    ) -> int:
+        """Tokens that a request would find now. Changes nothing; arguments as those of `request`."""
+        made = self._new_request(token_ids, salt, lora, extra_key, 0)
+        if self.limits is not None:
+            return 0
+        return self._tree.held(made._namespace, made._key(len(made.token_ids) - 1))
+
+    def _new_request(
+        self, token_ids: Sequence[int], salt: str | None, lora: Any, extra_key: str | None, priority: int
+    ) -> SglangRequest:
+        data = pack(token_ids)
+        if not data:
+            raise UsageError("token_ids is empty: a prompt has at least one token")
+        adapter = (lora, None) if lora is None or isinstance(lora, str) else lora
+        return SglangRequest(self, token_ids, data, (extra_key, salt or None, *adapter), priority)
 
     def reset(self) -> bool:
         """Forget everything; False, and nothing done, while requests are live."""
@@ -182,7 +201,17 @@ class SglangCache(PrefixCache):
 class SglangRequest(Request):
     """A request of a `SglangCache`. `block_ids` stays (): any prefix is shared, and pages move when it is."""
 
-    __slots__ = ("_cache", "_counted", "_data", "_namespace", "_node", "_priority", "_prompt", "_protected")
+    __slots__ = (
+        "_cache",
+        "_counted",
+        "_data",
+        "_namespace",
+        "_node",
+        "_priority",
+        "_prompt",
+        "_protected",
+        "_shortage",
+    )
 
     def __init__(
         self, cache: SglangCache, token_ids: Sequence[int], data: bytes, namespace: Namespace, priority: int
@@ -198,10 +227,21 @@ class SglangRequest(Request):
         self._protected = 0
         # Tokens that its insertions have counted hits for.
         self._counted = 0
+        # Tokens of the pool needed, and tokens to be had, at the latest refusal.
+        self._shortage: tuple[int, int] | None = None
+
+    @property
+    def refused(self) -> str | None:
+        """Why the latest call that needed room got none, in words; None if it got it."""
+        if self._shortage is None:
+            return None
+        needed, available = self._shortage
+        return f"{len(self.token_ids)} tokens need room for {needed}, {available} of {self._cache.capacity} can be had"
 
     def append(self, sampled_ids: Sequence[int]) -> bool:
         """As `Request.append`. Room is taken token by token, as decoding does, so that it evicts as much."""
-        self._check_live()
+        if not self._data or not self.admitted:
+            raise UsageError(f"append() of a request that was {'freed' if self.admitted else 'refused'}")
         data = pack(sampled_ids, "sampled_ids")
         cache = self._cache
         before = self._computed
@@ -210,17 +250,20 @@ class SglangRequest(Request):
         free = cache.free_tokens
         if free is not None:
             if need > free + cache.evictable_tokens:
+                self._shortage = need, free + cache.evictable_tokens
                 return False
             self._decode(before, after)
         else:
             cache._private += need
+        self._shortage = None
         self.token_ids.extend(sampled_ids)
         self._data += data
         return True
 
     def free(self) -> None:
-        """As `Request.free`; on a request that was refused, or freed before, a UsageError."""
-        self._check_live()
+        """As `Request.free`. Harmless if it holds nothing, also when repeated."""
+        if not self._data or not self.admitted:
+            return
         cache = self._cache
         computed = self._computed
         # Reasoning and answer are dropped together: there is no mark between them in the tree.
@@ -237,12 +280,6 @@ class SglangRequest(Request):
     def _computed(self) -> int:
         """Tokens that have KV: the prompt and all but the last of what was sampled."""
         return max(self._prompt, len(self.token_ids) - 1)
-
-    def _check_live(self) -> None:
-        if not self.admitted:
-            raise UsageError("the request was refused: it holds nothing, send it again when there is room")
-        if not self._data:
-            raise UsageError("the request was freed: send the next turn as a request of its own")
 
     def _key(self, tokens: int) -> bytes:
         """The first `tokens` tokens as a key of whole pages."""
@@ -264,6 +301,7 @@ class SglangRequest(Request):
         free = cache.free_tokens
         if free is not None:
             if need > free + tree.evictable:
+                self._shortage = need, free + tree.evictable
                 tree.unlock(node)
                 return
             # With pages the engine asks for one more than the prompt may need.

@@ -30,13 +30,13 @@ class Node:
         # By the first page of their keys.
         self.children: dict[bytes, Node] = {}
         # Live requests whose prefix goes through here.
-        self.locks = 0
-        self.hits = 0
-        self.priority = priority
+        self.locks: int = 0
+        self.hits: int = 0
+        self.priority: int = priority
         self.used: int = now
         self.created: int = now
         # Its valid entry in the eviction queue.
-        self.entry = -1
+        self.entry: int = -1
 
     @property
     def evictable(self) -> bool:
@@ -95,6 +95,19 @@ class RadixTree:
         if not node.children:
             self._queue.mark(node)
         return at // self.width, node if at else None
+
+    def held(self, namespace: Namespace, key: bytes) -> int:
+        """What `match` would find. Changes nothing."""
+        node: Node | None = self._roots.get(namespace)
+        at, end, page = 0, len(key), self.page_bytes
+        while node is not None and at < end:
+            node = node.children.get(key[at : at + page])
+            if node is not None:
+                shared = len(node.key) if key.startswith(node.key, at) else common_prefix(node.key, key, at)
+                at += shared // page * page
+                if shared < len(node.key):
+                    break
+        return at // self.width
 
     def insert(self, namespace: Namespace, key: bytes, priority: int = 0, counted: int = 0) -> tuple[int, Node | None]:
         """Hold `key`; returns how much of it was held before and the node where it ends.
