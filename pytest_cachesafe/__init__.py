@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pytest_cachesafe.engines.cache import PrefixCache
+    from pytest_cachesafe.engines.replay import replay
     from pytest_cachesafe.frontends.template import ChatTemplate
     from pytest_cachesafe.prefix.accept import Accept
     from pytest_cachesafe.prefix.compare import compare
@@ -44,6 +45,7 @@ __all__ = [
     "check_prefix_stable",
     "check_reuse",
     "compare",
+    "replay",
 ]
 
 __version__ = "0.1.0"
@@ -67,6 +69,7 @@ _HOMES = {
     "check_prefix_stable": "pytest_cachesafe.stability",
     "check_reuse": "pytest_cachesafe.reuse",
     "compare": "pytest_cachesafe.prefix.compare",
+    "replay": "pytest_cachesafe.engines.replay",
 }
 
 

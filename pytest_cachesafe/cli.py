@@ -22,6 +22,7 @@ _COMMANDS = {
     "stable": "does every request of a chat continue the one before it",
     "scan": "values in a prompt that look volatile",
     "models": "tokenizers and models that can be used, and how to get one",
+    "simulate": "what an engine's prefix cache would have reused of a log of requests",
     "lint": "volatile values that reach a cached prefix, found in source",
     "rule": "what a rule of the linter looks for, why, and what to do",
 }

@@ -52,9 +52,22 @@ class Trace:
         self.strict = strict
         self.skipped = 0
         self.bad: list[tuple[int, str]] = []
+        # Which of the lines that are no request are counted here; None: all. The others are somebody else's.
+        self.owns: Callable[[int], bool] | None = None
         self._items = None if self.file is not None else source
         self._model = model
         self._read: Callable[[int, Any], Entry] | None = None
+
+    def __enter__(self) -> Trace:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; standard input stays open."""
+        if self.file is not None:
+            self.file.close()
 
     def __iter__(self) -> Iterator[Entry]:
         for line, value in self._values():
@@ -63,9 +76,9 @@ class Trace:
                     raise value
                 yield self._entry(line, value)
             except BadEntry as error:
-                self.skip(line, str(error))
-        if self.file is not None:
-            self.file.close()
+                if self.strict or self.owns is None or self.owns(line):
+                    self.skip(line, str(error))
+        self.close()
 
     def skip(self, line: int, words: str) -> None:
         """Count a line that cannot be used.

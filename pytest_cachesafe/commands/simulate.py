@@ -1,0 +1,245 @@
+"""`cachesafe simulate LOG.jsonl`: what an engine's prefix cache would have reused."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pytest_cachesafe.usage import UsageError
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.engines.replay import ReplayReport
+    from pytest_cachesafe.engines.trace import Trace
+
+__all__ = ["add", "run"]
+
+_ENGINES = ("vllm", "sglang", "lmcache", "llamacpp")
+_FORMATS = ("auto", "ids", "messages", "mooncake")
+# Lines that are no request: so many are named on standard error.
+_NAMED = 5
+
+
+class Outcome(NamedTuple):
+    """What the frame of the command line prints; `before` goes to standard error."""
+
+    text: str
+    # None: `text` is all, whatever the format.
+    data: Mapping[str, Any] | None
+    status: int
+    before: list[str]
+
+
+def add(parser: argparse.ArgumentParser) -> None:
+    """Declare arguments."""
+    parser.add_argument(
+        "trace",
+        metavar="LOG.jsonl",
+        nargs="?",
+        help='JSON lines, plain or gzip: {"prompt_token_ids": […]}, {"messages": […]} and other bodies (--model), '
+        "Mooncake lines; - is standard input",
+    )
+    parser.add_argument("--engine", choices=_ENGINES, default="vllm", help="whose rules (default vllm)")
+    parser.add_argument("--block-size", metavar="N", type=int,
+        help="tokens per block or page (default: the engine's; Mooncake 1: each hash id counts as a token)",
+    )  # fmt: skip
+    parser.add_argument("--blocks", metavar="N", type=int,
+        help="blocks in the pool, as the engine counts them: with vLLM's null block (default: no limit)",
+    )  # fmt: skip
+    parser.add_argument("--engine-option", metavar="NAME=VALUE", action="append", default=[],
+        help="another option of the engine's, e.g. policy=lfu, slots=4; repeatable",
+    )  # fmt: skip
+    parser.add_argument("--model", metavar="M", help="renders messages: name, folder, .gguf")
+    parser.add_argument("--trace-format", choices=_FORMATS, default="auto", help="default: as the first line shows")
+    parser.add_argument("--live", metavar="N", type=int, default=1, help="requests at once (default 1)")
+    parser.add_argument("--summary", action="store_true", help="JSON without the rows per request")
+    parser.add_argument("--no-reasons", action="store_true", help="do not tell why tokens were missed (faster)")
+    parser.add_argument("--sweep", metavar="AXIS=V1,V2", action="append", default=[],
+        help="other caches in the same read: blocks=1000,10000,unlimited, block_size=16,32, salt=none; repeatable",
+    )  # fmt: skip
+    parser.add_argument("--window", metavar="N|Ns",
+        help="width of the windows over time: requests, or seconds of the timestamps, e.g. 60s (default: 60 windows)",
+    )  # fmt: skip
+    group = parser.add_argument_group("a fleet's log over several workers")
+    group.add_argument("--shard-by", choices=("replica", "tenant"), help="each has a cache of its own")
+    group.add_argument("--shard", metavar="I/N", help="replay the keys of worker I (from 0) of N alone")
+    group.add_argument("--merge", metavar="FILE", nargs="+", help="add the JSON results of all N workers")
+    parser.add_argument("--export", metavar="FILE", help="write the rows per request to FILE.parquet or FILE.csv")
+    parser.add_argument("--policies", action="store_true",
+        help="LOG is one conversation (a message list or body): what ways to keep its history cost in prefill",
+    )  # fmt: skip
+
+
+def run(args: argparse.Namespace) -> Outcome:
+    """Exit status 0; 2 if lines had to be skipped; 130 after an interrupt (the result is then a partial one).
+
+    Raises:
+        UsageError: options or a log that cannot be used; with `--strict` the first line that is no request.
+    """
+    if args.merge:
+        return _merge(args)
+    if args.trace is None:
+        raise UsageError("simulate: name a log (LOG.jsonl, or - for standard input)")
+    if args.policies:
+        return _policies(args)
+    return _replay(args)
+
+
+def _replay(args: argparse.Namespace) -> Outcome:
+    from pytest_cachesafe.engines.replay import Replaying
+    from pytest_cachesafe.engines.replay.shards import Shards
+    from pytest_cachesafe.engines.replay.sweep import parse_sweeps
+    from pytest_cachesafe.engines.trace import Trace
+    from pytest_cachesafe.report.export import exporter
+    from pytest_cachesafe.report.progress import Progress
+    from pytest_cachesafe.report.streamed import RowSpool
+
+    if args.shard and not args.shard_by:
+        raise UsageError("--shard needs --shard-by replica or --shard-by tenant")
+    window, window_by = _window(args.window)
+    spool = RowSpool() if args.output_format == "json" and not args.summary else None
+    progress = Progress(wanted=not args.quiet)
+    with exporter(args.export) as export:
+        targets = [one.add for one in (spool, export) if one is not None]
+
+        def on_row(row: Any) -> None:
+            for target in targets:
+                target(row)
+
+        with Trace(args.trace, args.trace_format, args.model, args.strict) as trace:
+            replaying = Replaying(
+                trace,
+                args.engine,
+                block_size=args.block_size,
+                num_blocks=args.blocks,
+                options=_options(args.engine_option),
+                live=args.live,
+                reasons=not args.no_reasons,
+                sweep=parse_sweeps(args.sweep),
+                shards=Shards.parse(args.shard_by, args.shard) if args.shard_by else None,
+                window=window,
+                window_by=window_by,
+                on_row=on_row if targets else None,
+            )
+            with _Interrupts() as interrupts:
+                count = 0
+
+                def stop() -> bool:
+                    nonlocal count
+                    count += 1
+                    if not count % 64 and progress.due() and trace.file is not None:
+                        progress.show(trace.file.position, trace.file.size, f"{count:,} requests")
+                    return interrupts.pending
+
+                try:
+                    replaying.run(stop, interrupts)
+                finally:
+                    progress.clear()
+            report = replaying.report()
+    before = _named(trace, report)
+    status = 130 if report.partial else 2 if report.skipped else 0
+    if args.redact != "none":
+        report = report.redacted(args.redact)
+    if spool is not None:
+        path, args.output_file = args.output_file, None
+        spool.write(report.as_dict(), path)
+        return Outcome("", None, status, before)
+    return Outcome(report.text(args.verbose), report.as_dict(), status, before)
+
+
+class _Interrupts:
+    """Ctrl-C while a request is in a cache waits until the request is counted; while a line is read it does not."""
+
+    def __init__(self) -> None:
+        self.pending = False
+        self.waiting = False
+        self._before: Any = None
+        self._main = threading.current_thread() is threading.main_thread()
+
+    def __enter__(self) -> _Interrupts:
+        if self._main:
+            self._before = signal.signal(signal.SIGINT, self._take)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._main:
+            signal.signal(signal.SIGINT, self._before)
+
+    def _take(self, *_: object) -> None:
+        # The second one is meant at once.
+        if self.waiting or self.pending:
+            raise KeyboardInterrupt
+        self.pending = True
+
+
+def _named(trace: Trace, report: ReplayReport) -> list[str]:
+    """The first lines that are no request, and how many more there are."""
+    from pytest_cachesafe.report.visible import clip, visible
+
+    lines = [f"cachesafe: {clip(visible(f'{trace.place(line)}: {words}'), 400)}" for line, words in report.bad[:_NAMED]]
+    if report.skipped > len(lines):
+        more = report.skipped - len(lines)
+        lines.append(f"cachesafe: … and {more:,} more {'line that is' if more == 1 else 'lines that are'} no request")
+    return lines
+
+
+def _options(words: list[str]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for word in words:
+        name, equals, value = word.partition("=")
+        if not equals or not name.strip():
+            raise UsageError(f"--engine-option {word!r}: expected NAME=VALUE, e.g. policy=lfu")
+        try:
+            found[name.strip().replace("-", "_")] = json.loads(value)
+        except ValueError:
+            found[name.strip().replace("-", "_")] = {"True": True, "False": False, "None": None}.get(value, value)
+    return found
+
+
+def _window(text: str | None) -> tuple[int | None, str]:
+    if text is None:
+        return None, "requests"
+    seconds = text.endswith("s")
+    number = text.removesuffix("s").strip().replace("_", "")
+    if not number.isdecimal() or not int(number):
+        raise UsageError(f"--window {text!r}: expected a number of requests, or of seconds as in 60s")
+    return int(number), "seconds" if seconds else "requests"
+
+
+def _merge(args: argparse.Namespace) -> Outcome:
+    from pytest_cachesafe.commands.load import read_json
+    from pytest_cachesafe.engines.replay.merge import merge
+
+    # `--merge` takes every word behind it; one before it is a result as well.
+    files = [*([args.trace] if args.trace else []), *args.merge]
+    report = merge([(file, read_json(file)) for file in files])
+    if args.summary:
+        report.per_request = None
+    if args.redact != "none":
+        report = report.redacted(args.redact)
+    before = [f"cachesafe: {report.skipped:,} lines of the log were no request"] if report.skipped else []
+    return Outcome(report.text(args.verbose), report.as_dict(), 2 if report.skipped else 0, before)
+
+
+def _policies(args: argparse.Namespace) -> Outcome:
+    from pytest_cachesafe.commands.load import read_json
+    from pytest_cachesafe.engines.replay import policy_costs
+
+    if not args.model:
+        raise UsageError("--policies renders the conversation again and again: name its model (--model M)")
+    value = read_json(args.trace)
+    try:
+        report = policy_costs(
+            value,
+            template=args.model,
+            engine=args.engine,
+            block_size=args.block_size,
+            num_blocks=args.blocks,
+            options=_options(args.engine_option),
+        )
+    except UsageError as error:
+        raise UsageError(f"{args.trace}: {error}") from None
+    return Outcome(report.text(), report.as_dict(), 0, [])

@@ -1,0 +1,115 @@
+"""One cache (or one per key) that is fed with a log's requests, a number of them live at once."""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from typing import NamedTuple
+
+from pytest_cachesafe.engines.cache import PrefixCache
+from pytest_cachesafe.engines.replay.reasons import REMEMBERED, Reasons
+from pytest_cachesafe.engines.replay.shape import Shape
+from pytest_cachesafe.engines.request import Request
+from pytest_cachesafe.engines.token_ids import WIDTH
+from pytest_cachesafe.engines.trace.entry import BadEntry, Entry
+
+__all__ = ["Feed", "Hit"]
+
+
+class Hit(NamedTuple):
+    """What one request got."""
+
+    tokens: int
+    cached_tokens: int
+    hit_blocks: int
+    # Requests that had to end before there was room.
+    waited: int
+    # (reason, tokens) for what was not found, in the order of the prompt; empty where reasons are not kept.
+    missed: list[tuple[str, int]]
+
+
+class _Live(NamedTuple):
+    request: Request
+    output: bytes
+    # For `Reasons.grow`.
+    end: tuple[int, bytes] | None
+    conversation: tuple[str | None, str] | None
+
+
+class Feed:
+    """A cache and the requests that are live in it; they end in the order in which they came."""
+
+    def __init__(
+        self,
+        shape: Shape,
+        live: int = 1,
+        *,
+        reasons: bool = True,
+        remember: int = REMEMBERED,
+        cache: PrefixCache | None = None,
+    ) -> None:
+        self._shape = shape
+        self._cache = cache if cache is not None else shape.make()
+        self._at_once = live
+        self._live: deque[_Live] = deque()
+        unit = self._cache.unit
+        # Where any prefix is reused, a hash per token would cost more than the simulation; Mooncake's ids are few.
+        exact = unit > 1 or shape.mooncake or self._cache.engine == "vllm"
+        self.reasons = Reasons(unit, exact, self._cache.limits is not None, remember) if reasons else None
+        # Replies that did not fit into the pool beside the other live requests.
+        self.replies_dropped = 0
+
+    def request(self, entry: Entry) -> Hit:
+        """Send a request; older ones end first, as many as it takes.
+
+        Raises:
+            BadEntry: it is larger than the whole cache.
+        """
+        shape, cache, live = self._shape, self._cache, self._live
+        data, tokens = shape.prompt(entry)
+        ids = array("i")
+        ids.frombytes(data)
+        while len(live) >= self._at_once:
+            self._finish()
+        salt = entry.salt if shape.salts else None
+        sent = cache.request(ids, salt=salt, lora=entry.lora)
+        waited = 0
+        while not sent.admitted:
+            if not live:
+                raise BadEntry(f"{tokens:,} tokens are more than the whole cache holds; they cannot be admitted")
+            self._finish()
+            waited += 1
+            sent = cache.request(ids, salt=salt, lora=entry.lora)
+        cached, blocks = sent.cached_tokens, sent.cached_tokens // cache.unit
+        missed: list[tuple[str, int]] = []
+        end = conversation = None
+        if self.reasons is not None:
+            namespace = None if salt is None and entry.lora is None else (salt, entry.lora)
+            if entry.conversation is not None:
+                conversation = (entry.tenant, entry.conversation)
+            missed, end = self.reasons.account(data, cached, namespace, conversation)
+        if shape.scale != 1:
+            cached *= shape.scale
+            missed = _scaled(missed, shape.scale, tokens - cached)
+        live.append(_Live(sent, entry.output, end, conversation))
+        return Hit(tokens, cached, blocks, waited, missed)
+
+    def _finish(self) -> None:
+        """End the oldest request."""
+        oldest = self._live.popleft()
+        if oldest.output:
+            output = array("i")
+            output.frombytes(oldest.output)
+            if not oldest.request.append(output):
+                self.replies_dropped += 1
+            elif self.reasons is not None and oldest.end is not None and len(oldest.output) > WIDTH:
+                self.reasons.grow(oldest.end, oldest.output, oldest.conversation)
+        oldest.request.free()
+
+
+def _scaled(missed: list[tuple[str, int]], scale: int, tokens: int) -> list[tuple[str, int]]:
+    """Reasons in tokens of the log. All but the last are whole blocks; the last one ends with the prompt."""
+    found = [(reason, count * scale) for reason, count in missed[:-1]]
+    if missed:
+        found.append((missed[-1][0], tokens - sum(count for _, count in found)))
+    return found
