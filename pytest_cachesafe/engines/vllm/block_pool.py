@@ -1,9 +1,10 @@
 """Blocks: which are cached under which key, who holds them, and in which order free ones are taken.
 
 Nothing is digested. A key is (name of the parent's key, content of the block), compared as it is, so two different
-prefixes can never be taken for one. A key's name is the id of the block that first got it. That name stays unique
-because a cached block never outlives every block of its parent key: whoever frees a block frees its parent later in
-the same walk, or leaves it to another holder, and the queue is taken from the front.
+prefixes can never be taken for one; if the content is a plain token id, both are one number, which takes less memory.
+A key's name is the id of the block that first got it. That name stays unique because a cached block never outlives
+every block of its parent key: whoever frees a block frees its parent later in the same walk, or leaves it to another
+holder, and the queue is taken from the front.
 """
 
 from __future__ import annotations
@@ -17,8 +18,9 @@ __all__ = ["ROOT", "BlockPool"]
 # Name of the parent of every first block. The null block, which is never handed out, has this id.
 ROOT = 0
 
-# (name of the parent key, content).
-_Key = tuple[int, Hashable]
+# Parent's name times this plus token id, or (parent's name, content).
+_SPAN = 1 << 31
+_Key = int | tuple[int, Hashable]
 
 
 class BlockPool:
@@ -32,14 +34,13 @@ class BlockPool:
 
     Args:
         num_blocks: blocks in the pool, the null block included; None: it never runs out.
-        caching: False: no block gets a key.
+        single: blocks are of one token, so contents may be token ids.
         unhashed_first: False: all freed blocks go to the end of the queue, as before vLLM's change of that order.
     """
 
     __slots__ = (
         "_back",
         "_bounded",
-        "_caching",
         "_end",
         "_fresh",
         "_front",
@@ -48,23 +49,27 @@ class BlockPool:
         "_names",
         "_others",
         "_ref",
+        "_single",
         "_spare_name",
         "_stale",
         "_stale_entries",
         "_unhashed_first",
+        "counting",
         "evicted",
         "num_free",
     )
 
-    def __init__(self, num_blocks: int | None, *, caching: bool = True, unhashed_first: bool = True) -> None:
+    def __init__(self, num_blocks: int | None, *, single: bool, unhashed_first: bool = True) -> None:
         self._bounded = num_blocks is not None
         self._end = num_blocks if num_blocks is not None else 1 << 62
-        self._caching = caching
+        self._single = single
         self._unhashed_first = unhashed_first
         # Free blocks that nobody holds.
         self.num_free = self._end - 1
         # Ids of blocks that lost their key, in order; only kept if it is made a list.
         self.evicted: list[int] | None = None
+        # Whether holders are counted: while there is at most one, its blocks are known without.
+        self.counting = False
         # The three parts of the queue; the front is a stack whose end comes first.
         self._front: list[int] = []
         self._fresh = 1
@@ -84,18 +89,30 @@ class BlockPool:
 
     # Look-up.
 
-    def match(self, contents: Sequence[Hashable], most: int) -> list[int]:
-        """Names of the keys of the longest cached run at the front of `contents`, at most `most`."""
+    def match(self, contents: Sequence[Hashable], most: int, plain: bool) -> list[int]:
+        """Names of the keys of the longest cached run at the front of `contents`, at most `most`.
+
+        Args:
+            plain: all contents are token ids.
+        """
         found: list[int] = []
         if not self._names:
             return found
-        get, append = self._names.get, found.append
+        get, append, span = self._names.get, found.append, _SPAN
         name: int | None = ROOT
-        for content in contents[:most]:
-            name = get((name, content))  # type: ignore[arg-type]
-            if name is None:
-                break
-            append(name)
+        if plain:
+            for token in contents[:most]:
+                name = get(name * span + token)  # type: ignore[operator]
+                if name is None:
+                    break
+                append(name)
+        else:
+            mixed = self._single
+            for content in contents[:most]:
+                name = get(self._key(name, content) if mixed else (name, content))  # type: ignore[arg-type]
+                if name is None:
+                    break
+                append(name)
         return found
 
     def blocks_of(self, names: list[int]) -> list[int]:
@@ -104,105 +121,116 @@ class BlockPool:
         return [moved.get(name, name) for name in names] if moved else names
 
     def count_free(self, blocks: list[int]) -> int:
-        """How many of `blocks` nobody holds."""
+        """How many of `blocks` nobody holds; needs counted holders."""
         ref = self._ref
         return sum([not ref[block] for block in blocks])
 
     # Holding and freeing.
 
+    def count(self, blocks: Sequence[int]) -> None:
+        """From now on holders are counted; so far there was one, of `blocks`."""
+        ref = self._ref
+        for block in blocks:
+            ref[block] = 1
+        self.counting = True
+
     def touch(self, blocks: list[int]) -> None:
         """One more holder for cached blocks; those that were free leave the queue."""
-        ref, stale = self._ref, self._stale
-        left = 0
-        for block in blocks:
-            if ref[block]:
-                ref[block] += 1
-            else:
-                ref[block] = 1
-                stale[block] += 1
-                left += 1
+        stale = self._stale
+        if self.counting:
+            ref = self._ref
+            left = 0
+            for block in blocks:
+                if ref[block]:
+                    ref[block] += 1
+                else:
+                    ref[block] = 1
+                    stale[block] += 1
+                    left += 1
+        else:
+            left = len(blocks)
+            if self._bounded:
+                for block in blocks:
+                    stale[block] += 1
         self.num_free -= left
-        if self._bounded:
-            self._stale_entries += left
+        self._stale_entries += left
 
     def take(self, count: int) -> list[int]:
         """The first `count` blocks of the queue, which must have them; those with a key lose it."""
         self.num_free -= count
-        ref, front = self._ref, self._front
+        front = self._front
         taken: list[int] = []
         if front and count:
             taken = front[: -count - 1 : -1]
             del front[-count:]
-            for block in taken:
-                ref[block] = 1
         missing = count - len(taken)
         if missing and self._fresh < self._end:
             first = self._fresh
             self._fresh = last = min(first + missing, self._end)
             taken.extend(range(first, last))
             missing -= last - first
-            ref.extend([1] * (last - first))
+            self._ref.extend([0] * (last - first))
             self._key_of.extend([None] * (last - first))
             self._stale.extend([0] * (last - first))
         if missing:
             self._recycle(missing, taken)
+        if self.counting:
+            ref = self._ref
+            for block in taken:
+                ref[block] = 1
         return taken
 
     def _recycle(self, count: int, taken: list[int]) -> None:
         """Take `count` blocks from the back part of the queue: the only place where a key is lost."""
-        ref, stale, key_of, names = self._ref, self._stale, self._key_of, self._names
-        others, moved, evicted = self._others, self._moved, self.evicted
-        pop = self._back.popleft
+        stale, key_of, others, moved, evicted = self._stale, self._key_of, self._others, self._moved, self.evicted
+        pop, drop, append = self._back.popleft, self._names.pop, taken.append
+        wanted = len(taken) + count
         skipped = 0
-        while count:
+        while len(taken) < wanted:
             block = pop()
             if stale[block]:
                 stale[block] -= 1
                 skipped += 1
                 continue
+            append(block)
             key = key_of[block]
-            if key is not None:
-                key_of[block] = None
-                if others or moved:
-                    self._forget(block, key)
-                else:
-                    del names[key]
-                if evicted is not None:
-                    evicted.append(block)
-            ref[block] = 1
-            taken.append(block)
-            count -= 1
+            if key is None:
+                continue
+            key_of[block] = None
+            if others and key in others:
+                self._pass_on(block, key)
+            else:
+                name = drop(key)
+                if moved:
+                    moved.pop(name, None)
+            if evicted is not None:
+                evicted.append(block)
         self._stale_entries -= skipped
 
-    def _forget(self, block: int, key: _Key) -> None:
-        """Take a block away from a key that may have others."""
-        others = self._others.get(key)
+    def _pass_on(self, block: int, key: _Key) -> None:
+        """Take a block away from a key that has others."""
+        others = self._others[key]
         name = self._names[key]
-        if self._moved.get(name, name) != block:
-            assert others is not None
-            del others[block]
-        elif others:
+        if self._moved.get(name, name) == block:
             self._moved[name] = others.popitem(last=False)[0]
         else:
-            del self._names[key]
-            self._moved.pop(name, None)
-        if others is not None and not others:
+            del others[block]
+        if not others:
             del self._others[key]
 
-    def release(self, blocks: Sequence[int], cached: int, alone: bool) -> None:
+    def release(self, blocks: Sequence[int], cached: int, last: bool) -> None:
         """A holder gives its blocks back, the last one first; the first `cached` of them have a key.
 
         Args:
-            alone: nobody else holds any block.
+            last: nobody else holds any block.
         """
-        ref = self._ref
-        if alone:
-            for block in blocks:
-                ref[block] = 0
-            unhashed, hashed = blocks[cached:], blocks[:cached][::-1]
+        # Without a key a block cannot have been found by anybody else.
+        unhashed = blocks[cached:]
+        hashed: Sequence[int]
+        if not self.counting:
+            hashed = blocks[cached - 1 :: -1] if cached else ()
         else:
-            # Without a key a block cannot have been found by anybody else.
-            unhashed = blocks[cached:]
+            ref = self._ref
             for block in unhashed:
                 ref[block] = 0
             free: list[int] = []
@@ -212,6 +240,7 @@ class BlockPool:
                 if not left:
                     free.append(block)
             hashed = free
+            self.counting = not last
         self.num_free += len(unhashed) + len(hashed)
         if self._unhashed_first:
             self._front.extend(unhashed)
@@ -237,23 +266,23 @@ class BlockPool:
 
     # Keys.
 
-    def index(self, blocks: Sequence[int], contents: Sequence[Hashable], parent: int, new: bool) -> int:
+    def index(self, blocks: Sequence[int], contents: Sequence[Hashable], parent: int, plain: bool, new: bool) -> int:
         """Give blocks their keys, in order.
 
         Args:
             parent: name of the key before the first one.
+            plain: all contents are token ids.
             new: the first key is known to have no block; then no later one has.
 
         Returns:
             The name of the last key.
         """
         names, key_of = self._names, self._key_of
-        at = 0
         if not new:
-            get = names.get
+            at = 0
             for block, content in zip(blocks, contents, strict=True):
-                key = (parent, content)
-                name = get(key)
+                key = self._key(parent, content)
+                name = names.get(key)
                 if name is None:
                     break
                 # Somebody else computed the same: both blocks are kept.
@@ -268,11 +297,23 @@ class BlockPool:
         given: Sequence[int] = blocks
         if self._moved and not self._moved.keys().isdisjoint(blocks):
             given = [self._other_name(block) if block in self._moved else block for block in blocks]
-        keys = list(zip(chain((parent,), given), contents, strict=False))  # the last name is nobody's parent yet
+        # The last name is nobody's parent yet.
+        pairs = zip(chain((parent,), given), contents, strict=False)
+        keys: list[_Key]
+        if plain:
+            span = _SPAN
+            keys = [name * span + token for name, token in pairs]  # type: ignore[operator]
+        elif self._single:
+            keys = [self._key(*pair) for pair in pairs]
+        else:
+            keys = list(pairs)
         names.update(zip(keys, given, strict=True))
         for block, key in zip(blocks, keys, strict=True):
             key_of[block] = key
         return given[-1]
+
+    def _key(self, parent: int, content: Hashable) -> _Key:
+        return parent * _SPAN + content if isinstance(content, int) else (parent, content)
 
     def _other_name(self, block: int) -> int:
         """A name for a new key of `block`, whose id still names an older key that other blocks keep."""
@@ -298,7 +339,7 @@ class BlockPool:
         return [*reversed(self._front), *range(self._fresh, self._end), *self._back]
 
     def holders(self, block: int) -> int:
-        """Requests that hold a block."""
+        """Requests that hold a block; needs counted holders."""
         return self._ref[block] if block < self._fresh else 0
 
     def sizes(self) -> dict[str, int]:

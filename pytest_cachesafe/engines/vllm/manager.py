@@ -101,12 +101,13 @@ class VllmCache(PrefixCache):
         self._watermark = int(watermark * (self.num_blocks or 0))
         self._reserve = bool(scheduler_reserve_full_isl)
         self._contents = Contents(self.block_size)
-        self._pool = BlockPool(self.num_blocks, caching=self._caching, unhashed_first=bool(unhashed_first))
+        self._pool = BlockPool(self.num_blocks, single=self.block_size == 1, unhashed_first=bool(unhashed_first))
         self._log = EventLog(self.hasher, self.block_size, int_block_hashes) if events else None
         if events:
             self._pool.evicted = []
-        # Requests that hold blocks.
+        # Requests that hold blocks; the only one while there is one and holders are not counted.
         self._running = 0
+        self._alone: VllmRequest | None = None
         # Tokens, as in vllm:prefix_cache_queries and vllm:prefix_cache_hits: of admitted requests that may read, the
         # first time they are scheduled.
         self.queries = 0
@@ -176,7 +177,7 @@ class VllmCache(PrefixCache):
         if not (self._caching and request._read):
             return [], False
         most = (len(request.token_ids) - 1) // self.block_size
-        names = self._pool.match(request._contents, most)
+        names = self._pool.match(request._contents, most, request._plain)
         missing = len(names) < most
         if self._eagle and names:
             names.pop()
@@ -196,6 +197,9 @@ class VllmCache(PrefixCache):
             request.cached_tokens = found
         computed = known if prefill is None else min(known, found + prefill)
         needed = -(-computed // size) - len(blocks)
+        if self._alone is not None:
+            pool.count(self._alone.block_ids)
+            self._alone = None
         if self.num_blocks is not None:
             # Found blocks that nobody holds are in the queue, too, so they are not there for the others.
             room = pool.num_free - (pool.count_free(blocks) if self._running else len(blocks))
@@ -218,6 +222,8 @@ class VllmCache(PrefixCache):
         request.num_computed_tokens = computed
         request._indexed = len(names)
         request._name = names[-1] if names else ROOT
+        if not self._running:
+            self._alone = request
         self._running += 1
         self._index(request, missing)
         if self._caching and request._read:
@@ -291,7 +297,7 @@ class VllmCache(PrefixCache):
         if full <= first or not self._caching:
             return
         blocks, contents = request.block_ids[first:full], request._contents[first:full]
-        request._name = self._pool.index(blocks, contents, request._name, missing)
+        request._name = self._pool.index(blocks, contents, request._name, request._plain, missing)
         request._indexed = full
         if self._log is not None:
             self._log.stored(request, first, full)
@@ -300,6 +306,7 @@ class VllmCache(PrefixCache):
         """Give the blocks of a running request back."""
         self._pool.release(request.block_ids, request._indexed, self._running == 1)
         self._running -= 1
+        self._alone = None
         request.num_computed_tokens = 0
         request.block_ids = request.new_block_ids = ()
 
@@ -342,6 +349,8 @@ class VllmCache(PrefixCache):
         check_size("block_id", block_id, 0)
         if self.num_blocks is not None and block_id >= self.num_blocks:
             raise UsageError(f"block_id={block_id}: the pool has blocks 0 to {self.num_blocks - 1}")
+        if self._alone is not None:
+            return int(block_id in self._alone.block_ids)
         return self._pool.holders(block_id)
 
     def reset(self) -> bool:

@@ -30,6 +30,7 @@ class VllmRequest(Request):
         "_indexed",
         "_name",
         "_pending",
+        "_plain",
         "_preempted",
         "_read",
         "_shortage",
@@ -58,6 +59,8 @@ class VllmRequest(Request):
         self._read = read
         # Of every full block, as far as it is known.
         self._contents = contents
+        # Contents are token ids.
+        self._plain = extras is None and cache.block_size == 1
         # Blocks with a key, and the name of the last one's.
         self._indexed = 0
         self._name = 0
