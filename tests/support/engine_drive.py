@@ -1,7 +1,7 @@
-"""Runs steps of `engine_traffic` on our engines, or on the real ones in a program of their own; same outcomes, if equal.
+"""Runs steps of `engine_traffic` on our engines, or on the real ones in a program of their own.
 
-An outcome holds what can be seen of an engine after a step. vLLM: the hit, the blocks of the request, and the whole free
-queue. SGLang: the hit, the tokens that are free, evictable and protected, and the tree.
+An outcome holds what can be seen of an engine after a step. vLLM: the hit, the blocks of the request, and the whole
+free queue. SGLang: the hit, the tokens that are free, evictable and protected, and the tree.
 """
 
 from __future__ import annotations

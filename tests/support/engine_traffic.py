@@ -273,6 +273,9 @@ class _SglangTraffic(_Traffic):
         return self.done(name)
 
 
+_POLICIES = ("lru", "lru", "lru", "lfu", "lfu", "slru", "priority", "fifo", "filo", "mru")
+
+
 def sglang_traffic(seed: int, requests: int) -> Iterator[Step]:
     """Steps on many small SGLang caches, until `requests` requests have been sent."""
     rng = random.Random(f"sglang-{seed}")

@@ -24,43 +24,7 @@ ENGINES = {"vllm": "0.33.0", "sglang": "0.5.23"}
 # Wheels of other platforms serve as well: only their Python files are run.
 _WHEELS = ["--platform", "manylinux_2_34_x86_64", "--platform", "manylinux_2_28_x86_64", "--python-version", "3.11"]
 # Imported by the cache managers of the two, and not among the project's requirements.
-_PACKAGES = [
-    "aiohappyeyeballs==2.7.1",
-    "aiohttp==3.14.5",
-    "aiosignal==1.4.0",
-    "apache-tvm-ffi==0.1.15.post2",
-    "cachetools==8.0.2",
-    "cbor2==6.3.0",
-    "cloudpickle==3.1.3",
-    "compressed-tensors==0.20.1",
-    "dill==0.4.1",
-    "einops==0.8.2",
-    "fastapi==0.165.0",
-    "frozenlist==1.8.0",
-    "ipython==9.18.1",
-    "llguidance==1.9.1",
-    "loguru==0.7.3",
-    "msgspec==0.23.0",
-    "multidict==7.2.1",
-    "openai-harmony==0.0.8",
-    "partial-json-parser==0.2.1.1.post7",
-    "pillow==13.0.0",
-    "prometheus_client==0.26.0",
-    "propcache==0.5.4",
-    "protobuf==7.36.2",
-    "psutil==7.2.2",
-    "py-cpuinfo==9.0.0",
-    "pybase64==1.5.1",
-    "python-json-logger==4.2.0",
-    "pyzmq==27.3.0",
-    "sentencepiece==0.2.3",
-    "setproctitle==1.3.8",
-    "starlette==1.10.0",
-    "traitlets==5.16.1",
-    "uvloop==0.23.0",
-    "xgrammar==0.2.9",
-    "yarl==1.25.1",
-]
+_PACKAGES = Path(__file__).with_name("engine_packages.txt")
 
 
 def engine_folder(name: str) -> Path:
@@ -104,7 +68,7 @@ def _unpack(name: str, target: Path) -> None:
 
 
 def _packages(_: str, target: Path) -> None:
-    _pip("install", "--target", str(target), *_PACKAGES)
+    _pip("install", "--target", str(target), "-r", str(_PACKAGES))
 
 
 def main(names: Sequence[str]) -> int:

@@ -1,10 +1,10 @@
 """Runs steps of `engine_traffic` on SGLang's own radix cache, without a GPU: `real_sglang.py STEPS.jsonl OUT.jsonl`.
 
 A program of its own, since what SGLang imports is partly stood in for: torchvision and triton, which nothing here runs
-(a real torchvision brings a CUDA build of torch). Request, tree, pools and their allocation are SGLang 0.5.23's own; what
-the scheduler does around them is done here as in srt/managers/scheduler.py and schedule_batch.py (2026-11), one request
-per batch. Only the decision to refuse a request is ours: when what no live request needs is too little for its prompt.
-The scheduler decides by an estimate of all the tokens that are still to come.
+(a real torchvision brings a CUDA build of torch). Request, tree, pools and allocation are SGLang 0.5.23's own; what the
+scheduler does around them is done here as in srt/managers/scheduler.py and schedule_batch.py (2026-11), one request per
+batch. Only the decision to refuse a request is ours: when what no live request needs is too little for its prompt. The
+scheduler decides by an estimate of all the tokens that are still to come.
 """
 
 from __future__ import annotations
@@ -47,7 +47,6 @@ class _Anything:
 
 
 class _StandIn(types.ModuleType):
-    __path__: list[str] = []
     __version__ = "3.9.0"
 
     def __getattr__(self, name: str) -> Any:
@@ -64,7 +63,9 @@ class _StandIns(importlib.abc.MetaPathFinder, importlib.abc.Loader):
         return None
 
     def create_module(self, spec: Any) -> types.ModuleType:
-        return _StandIn(spec.name)
+        made = _StandIn(spec.name)
+        made.__path__ = []
+        return made
 
     def exec_module(self, module: types.ModuleType) -> None: ...
 
@@ -84,8 +85,29 @@ def load() -> SimpleNamespace:
     from transformers import AutoProcessor  # noqa: F401
 
     sys.meta_path.insert(0, _StandIns())
+    from sglang.srt.managers.schedule_batch import Req
+    from sglang.srt.mem_cache import allocation, common
+    from sglang.srt.mem_cache.allocator.paged import PagedTokenToKVPoolAllocator
+    from sglang.srt.mem_cache.allocator.token import TokenToKVPoolAllocator
+    from sglang.srt.mem_cache.base_prefix_cache import EvictParams
+    from sglang.srt.mem_cache.cache_init_params import CacheInitParams
+    from sglang.srt.mem_cache.memory_pool import ReqToTokenPool
+    from sglang.srt.mem_cache.radix_cache import RadixCache
+    from sglang.srt.sampling.sampling_params import SamplingParams
 
-    return SimpleNamespace(**locals())
+    return SimpleNamespace(
+        CacheInitParams=CacheInitParams,
+        EvictParams=EvictParams,
+        PagedTokenToKVPoolAllocator=PagedTokenToKVPoolAllocator,
+        RadixCache=RadixCache,
+        Req=Req,
+        ReqToTokenPool=ReqToTokenPool,
+        SamplingParams=SamplingParams,
+        TokenToKVPoolAllocator=TokenToKVPoolAllocator,
+        allocation=allocation,
+        common=common,
+        torch=torch,
+    )
 
 
 class RealSglang:

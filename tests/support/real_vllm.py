@@ -36,14 +36,32 @@ def load(hash_name: str | None = None) -> SimpleNamespace:
     import torch
 
     torch.set_num_threads(1)
+    from vllm.lora.request import LoRARequest
+    from vllm.multimodal.inputs import MultiModalFeatureSpec, PlaceholderRange
+    from vllm.sampling_params import SamplingParams
     from vllm.utils.hashing import get_hash_fn_by_name
-    from vllm.v1.core.kv_cache_utils import init_none_hash
+    from vllm.v1.core.kv_cache_manager import KVCacheManager
+    from vllm.v1.core.kv_cache_utils import get_request_block_hasher, init_none_hash
+    from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec
+    from vllm.v1.request import Request, RequestStatus
 
     hash_function = get_hash_fn_by_name(hash_name or "sha256")
     init_none_hash(hash_function)
-    found = dict(locals())
-    del found["hash_name"]
-    return SimpleNamespace(**found)
+    return SimpleNamespace(
+        FullAttentionSpec=FullAttentionSpec,
+        KVCacheConfig=KVCacheConfig,
+        KVCacheGroupSpec=KVCacheGroupSpec,
+        KVCacheManager=KVCacheManager,
+        LoRARequest=LoRARequest,
+        MultiModalFeatureSpec=MultiModalFeatureSpec,
+        PlaceholderRange=PlaceholderRange,
+        Request=Request,
+        RequestStatus=RequestStatus,
+        SamplingParams=SamplingParams,
+        get_request_block_hasher=get_request_block_hasher,
+        hash_function=hash_function,
+        torch=torch,
+    )
 
 
 class RealVllm:
@@ -57,7 +75,7 @@ class RealVllm:
         caching: bool = True,
         watermark: float = 0.0,
         eagle: bool = False,
-        hash: str | None = None,
+        hash: str | None = None,  # noqa: A002 (the option's name)
         events: bool = False,
         int_block_hashes: bool = True,
     ) -> None:
@@ -244,7 +262,8 @@ def plain(value: Any) -> Any:
 
 def main(steps: str, out: str) -> int:
     """Exit status 3 and the reason on stderr if vLLM's code cannot be imported."""
-    lines = [json.loads(line) for line in open(steps, encoding="utf-8")]
+    with open(steps, encoding="utf-8") as given:
+        lines = [json.loads(line) for line in given]
     try:
         real = load(next((line["hash"] for line in lines if "hash" in line), None))
     except ImportError as error:
