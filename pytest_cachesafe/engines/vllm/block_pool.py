@@ -335,8 +335,15 @@ class BlockPool:
 
     def in_order(self) -> list[int]:
         """Free blocks, the next one to be taken first."""
-        self._compact()
-        return [*reversed(self._front), *range(self._fresh, self._end), *self._back]
+        skipped: dict[int, int] = {}
+        back: list[int] = []
+        for block in self._back:
+            times = skipped.get(block, 0)
+            if times < self._stale[block]:
+                skipped[block] = times + 1
+            else:
+                back.append(block)
+        return [*reversed(self._front), *range(self._fresh, self._end), *back]
 
     def holders(self, block: int) -> int:
         """Requests that hold a block; needs counted holders."""

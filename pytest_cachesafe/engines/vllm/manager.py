@@ -307,8 +307,6 @@ class VllmCache(PrefixCache):
         self._pool.release(request.block_ids, request._indexed, self._running == 1)
         self._running -= 1
         self._alone = None
-        request.num_computed_tokens = 0
-        request.block_ids = request.new_block_ids = ()
 
     def _publish_removed(self) -> None:
         evicted = self._pool.evicted

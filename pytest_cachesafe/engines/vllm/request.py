@@ -150,6 +150,8 @@ class VllmRequest(Request):
         self._cache._release(self)
         self._preempted = True
         self.num_preemptions += 1
+        self.num_computed_tokens = 0
+        self.block_ids = self.new_block_ids = ()
 
     def resume(self, prefill: int | None = None) -> bool:
         """Schedule a preempted request again: a new look-up, then all its tokens are computed that were not found.
@@ -168,7 +170,10 @@ class VllmRequest(Request):
         return self._cache._schedule(self, prefill)
 
     def free(self) -> None:
-        """The request is finished or aborted: give its blocks back. Harmless if it holds none, also when repeated."""
+        """The request is finished or aborted: give its blocks back. Harmless if it holds none, also when repeated.
+
+        `block_ids` and `num_computed_tokens` stay as they were, for the record.
+        """
         if self._alive and not self._preempted:
             self._cache._release(self)
         self._alive = self._preempted = False
