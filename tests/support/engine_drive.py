@@ -18,7 +18,7 @@ from typing import Any
 
 from pytest_cachesafe.engines.cache import PrefixCache
 
-__all__ = ["first_difference", "run_ours", "run_real"]
+__all__ = ["EngineAbsent", "first_difference", "run_ours", "run_real"]
 
 Step = dict[str, Any]
 _HERE = Path(__file__).parent
@@ -71,7 +71,7 @@ class _Ours:
     key_fields: tuple[str, ...] = ()
 
     def __init__(self, start: Step) -> None:
-        options = {name: value for name, value in start.items() if name != "engine"}
+        options = {name: value for name, value in start.items() if name not in ("engine", "unit")}
         self.cache: Any = PrefixCache(start["engine"], **options)
         self.live: dict[str, Any] = {}
 
@@ -150,7 +150,7 @@ class OurVllm(_Ours):
         if name not in self.live or name in self.running:
             return {"skip": True}
         request = self.live[name]
-        if not request.resume():
+        if not request.resume(step.get("n")):
             return {"refused": True}
         self.running.add(name)
         return {"blocks": list(request.block_ids)}

@@ -4,7 +4,7 @@ A line with `engine` starts an empty cache, the lines after it are steps on it:
 
     {"engine": "vllm", "block_size": 2, "num_blocks": 9}
     {"request": "r0", "tokens": [1, 2, 3], "salt": "a", "lora": ["x", "/x"], "mm": [["hash", 0, 2]], "read": false}
-    {"append": "r0", "tokens": [5, 6]}    {"prefill": "r0", "n": 3}    {"preempt": "r0"}    {"resume": "r0"}
+    {"append": "r0", "tokens": [5, 6]}    {"prefill": "r0", "n": 3}    {"preempt": "r0"}    {"resume": "r0", "n": 2}
     {"free": "r0"}    {"lookup": [1, 2, 3]}    {"evict": 4}    {"reset": true}
 
 A driver leaves out, in the same way for every engine, what makes no sense for a request that was refused or is done;
@@ -179,7 +179,10 @@ class _VllmTraffic(_Traffic):
         if name in self.preempted:
             if what < 0.6:
                 self.preempted.discard(name)
-                return {"resume": name}
+                if rng.random() < 0.7:
+                    return {"resume": name}
+                self.chunked.add(name)
+                return {"resume": name, "n": rng.randint(1, 3 * self.block)}
             if what < 0.65:
                 return self.done(name)
             return self.send()
@@ -228,6 +231,8 @@ def vllm_traffic(seed: int, requests: int, **options: Any) -> Iterator[Step]:
             start["watermark"] = rng.choice((0.01, 0.1, 0.3))
         if rng.random() < 0.08:
             start["eagle"] = True
+        if rng.random() < 0.2:
+            start["scheduler_reserve_full_isl"] = False
         yield start
         for _ in range(rng.randint(20, 140)):
             yield traffic.step()

@@ -76,6 +76,7 @@ class RealVllm:
         watermark: float = 0.0,
         eagle: bool = False,
         hash: str | None = None,  # noqa: A002 (the option's name)
+        scheduler_reserve_full_isl: bool = True,
         events: bool = False,
         int_block_hashes: bool = True,
     ) -> None:
@@ -97,12 +98,15 @@ class RealVllm:
             watermark=watermark,
         )
         self.block_size = block_size
+        self.whole_must_fit = scheduler_reserve_full_isl
         self.hashes = hash is not None and caching
         self.events = events
         # vLLM makes no keys with caching off.
         self.hasher = real.get_request_block_hasher(block_size, real.hash_function) if caching else None
         self.live: dict[str, Any] = {}
         self.running: set[str] = set()
+        # Running requests whose last token was sampled, and is computed by the next step.
+        self.sampled: set[str] = set()
 
     def make(self, name: str, step: Step, tokens: list[int]) -> Any:
         real = self.real
@@ -155,13 +159,14 @@ class RealVllm:
         if chunk is not None:
             new = min(new, chunk)
         taken = manager.allocate_slots(
-            request, new, hit, blocks, full_sequence_must_fit=True, has_scheduled_reqs=bool(self.running)
+            request, new, hit, blocks, full_sequence_must_fit=self.whole_must_fit, has_scheduled_reqs=bool(self.running)
         )
         if taken is None:
             return {"hit": hit, "refused": True}
         request.num_computed_tokens = hit + new
         request.status = self.real.RequestStatus.RUNNING
         self.running.add(request.request_id)
+        self.sampled.discard(request.request_id)
         return {"hit": hit, "blocks": self.blocks(request)}
 
     def blocks(self, request: Any) -> list[int]:
@@ -169,7 +174,7 @@ class RealVllm:
 
     def do_append(self, step: Step) -> Step:
         request = self._running(step["append"])
-        if request is None or request.num_computed_tokens < request.num_prompt_tokens:
+        if request is None or self._unfinished(request):
             return {"skip": True}
         # What decoding would compute before it samples the last of these tokens.
         target = request.num_tokens + len(step["tokens"]) - 1
@@ -181,11 +186,12 @@ class RealVllm:
                 assert self.manager.allocate_slots(request, pending) is not None
                 request.num_computed_tokens += pending
             request.append_output_token_ids(token)
+            self.sampled.add(request.request_id)
         return {"ok": True, "blocks": self.blocks(request)}
 
     def do_prefill(self, step: Step) -> Step:
         request = self._running(step["prefill"])
-        if request is None or request.num_computed_tokens >= request.num_prompt_tokens or request.num_output_tokens:
+        if request is None or not self._unfinished(request):
             return {"skip": True}
         new = request.num_tokens - request.num_computed_tokens
         if step["n"] is not None:
@@ -210,7 +216,7 @@ class RealVllm:
         request = self.live.get(step["resume"])
         if request is None or request.request_id in self.running:
             return {"skip": True}
-        outcome = self._admit(request, None)
+        outcome = self._admit(request, step.get("n"))
         # The hit of a resumption is not what the user is told.
         del outcome["hit"]
         return outcome
@@ -230,6 +236,11 @@ class RealVllm:
 
     def do_reset(self, step: Step) -> Step:
         return {"ok": self.manager.reset_prefix_cache()}
+
+    def _unfinished(self, request: Any) -> bool:
+        """Part of what was sent is still to be computed."""
+        pending = request.num_tokens - request.num_computed_tokens
+        return bool(pending > (request.request_id in self.sampled))
 
     def _running(self, name: str) -> Any:
         return self.live[name] if name in self.running else None
@@ -273,7 +284,9 @@ def main(steps: str, out: str) -> int:
     with open(out, "w", encoding="utf-8") as target:
         for line in lines:
             if "engine" in line:
-                cache = RealVllm(real, **{name: value for name, value in line.items() if name != "engine"})
+                cache = RealVllm(
+                    real, **{name: value for name, value in line.items() if name not in ("engine", "unit")}
+                )
                 outcome: Step = {"free": cache.free_ids()}
             else:
                 assert cache is not None
