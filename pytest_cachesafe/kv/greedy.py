@@ -1,0 +1,53 @@
+"""Greedy decoding behind a cache, and the same tokens looked at without one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_cachesafe.kv.forward import Forward
+
+__all__ = ["Decoded", "compare_logits", "decode", "margin"]
+
+
+@dataclass(slots=True)
+class Decoded:
+    """Tokens in the order chosen, the logits (one row a token) they were chosen by, and seconds of decoding alone."""
+
+    token_ids: list[int] = field(default_factory=list)
+    rows: list[Any] = field(default_factory=list)
+    seconds: float = 0.0
+
+
+def decode(
+    forward: Forward, logits: Any, cache: Any, number: int, ends: frozenset[int], forced: Sequence[int] | None = None
+) -> Decoded:
+    """Up to `number` tokens behind `cache`, the first by the prompt's last `logits`.
+
+    Each is computed when the next one is asked for, so that the last has no KV, as in an engine. `forced` are tokens
+    to take instead of the model's choice, one a step.
+    """
+    found = Decoded()
+    row = logits[-1]
+    wanted = number if forced is None else len(forced)
+    for step in range(wanted):
+        token = int(row.argmax()) if forced is None else forced[step]
+        found.token_ids.append(token)
+        found.rows.append(row)
+        if step + 1 == wanted or (forced is None and token in ends):
+            break
+        done = forward([token], cache)
+        found.seconds += done.seconds
+        row = done.logits[-1]
+    return found
+
+
+def margin(rows: Sequence[Any]) -> float | None:
+    """Least distance between the best and the second best logit of any row."""
+    return min((float(best - second) for best, second in (row.topk(2).values for row in rows)), default=None)
+
+
+def compare_logits(ours: Sequence[Any], theirs: Sequence[Any]) -> float:
+    """Largest absolute difference of any logit, row by row."""
+    return max(float((one - other).abs().max()) for one, other in zip(ours, theirs, strict=True))

@@ -1,0 +1,46 @@
+"""What is wrong with a reuse report, in sentences; the worst first."""
+
+from __future__ import annotations
+
+from pytest_cachesafe.kv.result import ReuseReport
+
+__all__ = ["judge_reuse"]
+
+
+def judge_reuse(report: ReuseReport, min_reused: float, max_difference: float | None) -> list[str]:
+    """Sentences on everything that is not as asserted; none if all is well."""
+    wrong = []
+    bound = report.setting.tolerance if max_difference is None else max_difference
+    if not report.prefix_intact:
+        wrong.append("the prefilled cache was written into: each continuation needs a copy, or a crop back after it")
+    if bound is not None:
+        wrong.extend(_differences(report, bound))
+    if report.reused_share < min_reused:
+        wrong.append(
+            f"{report.reused_tokens} of {report.prompt_tokens} prompt tokens reused"
+            f" ({_percent(report.reused_share)}), wanted at least {_percent(min_reused)}"
+        )
+    return wrong
+
+
+def _differences(report: ReuseReport, bound: float) -> list[str]:
+    wrong = []
+    worst = max(report.verified, key=lambda c: c.difference or 0.0, default=None)
+    if worst is not None and worst.difference is not None and not worst.difference <= bound:
+        wrong.append(
+            f"reused and recomputed logits differ by {worst.difference:.2g} in continuation"
+            f" {report.continuations.index(worst)}, allowed are {bound:.2g}"
+        )
+    other = [i for i, c in enumerate(report.continuations) if c.same_text is False]
+    if other:
+        first = report.continuations[other[0]]
+        words = f"another greedy text in {len(other)} of {len(report.verified)} continuations, first in {other[0]}"
+        if first.margin is not None and first.difference is not None and first.margin <= 2 * first.difference:
+            words += f" (a near tie: two best logits {first.margin:.2g} apart)"
+        wrong.append(words)
+    return wrong
+
+
+def _percent(share: float) -> str:
+    # 100% is said of nothing less.
+    return f"{share:.1%}" if share in (0.0, 1.0) else f"{min(share, 0.999):.1%}"
