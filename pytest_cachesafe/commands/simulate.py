@@ -6,14 +6,17 @@ import argparse
 import json
 import signal
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_cachesafe.usage import UsageError
 
 if TYPE_CHECKING:
-    from pytest_cachesafe.engines.replay import ReplayReport
+    from pytest_cachesafe.engines.replay import Replaying, ReplayReport, Row
     from pytest_cachesafe.engines.trace import Trace
+    from pytest_cachesafe.report.progress import Progress
+    from pytest_cachesafe.report.visible import Redact
 
 __all__ = ["add", "run"]
 
@@ -100,16 +103,11 @@ def _replay(args: argparse.Namespace) -> Outcome:
     if args.shard and not args.shard_by:
         raise UsageError("--shard needs --shard-by replica or --shard-by tenant")
     window, window_by = _window(args.window)
-    spool = RowSpool() if args.output_format == "json" and not args.summary else None
-    progress = Progress(wanted=not args.quiet)
-    with exporter(args.export) as export:
-        targets = [one.add for one in (spool, export) if one is not None]
-
-        def on_row(row: Any) -> None:
-            for target in targets:
-                target(row)
-
-        with Trace(args.trace, args.trace_format, args.model, args.strict) as trace:
+    with ExitStack() as stack:
+        spool = None
+        if args.output_format == "json" and not args.summary:
+            spool = stack.enter_context(RowSpool())
+        with exporter(args.export) as export, Trace(args.trace, args.trace_format, args.model, args.strict) as trace:
             replaying = Replaying(
                 trace,
                 args.engine,
@@ -122,32 +120,53 @@ def _replay(args: argparse.Namespace) -> Outcome:
                 shards=Shards.parse(args.shard_by, args.shard) if args.shard_by else None,
                 window=window,
                 window_by=window_by,
-                on_row=on_row if targets else None,
+                on_row=_to([one.add for one in (spool, export) if one is not None], args.redact),
             )
-            with _Interrupts() as interrupts:
-                count = 0
-
-                def stop() -> bool:
-                    nonlocal count
-                    count += 1
-                    if not count % 64 and progress.due() and trace.file is not None:
-                        progress.show(trace.file.position, trace.file.size, f"{count:,} requests")
-                    return interrupts.pending
-
-                try:
-                    replaying.run(stop, interrupts)
-                finally:
-                    progress.clear()
+            _drive(replaying, Progress(wanted=not args.quiet))
             report = replaying.report()
-    before = _named(trace, report)
-    status = 130 if report.partial else 2 if report.skipped else 0
-    if args.redact != "none":
-        report = report.redacted(args.redact)
-    if spool is not None:
+        before = _named(trace, report)
+        status = 130 if report.partial else 2 if report.skipped else 0
+        if args.redact != "none":
+            report = report.redacted(args.redact)
+        if spool is None:
+            return Outcome(report.text(args.verbose), report.as_dict(), status, before)
+        # The rows may be more than memory holds: written here, so that nothing is left for the frame to write.
         path, args.output_file = args.output_file, None
         spool.write(report.as_dict(), path)
         return Outcome("", None, status, before)
-    return Outcome(report.text(args.verbose), report.as_dict(), status, before)
+
+
+def _drive(replaying: Replaying, progress: Progress) -> None:
+    """Replay until the log ends or somebody presses Ctrl-C."""
+    count = 0
+    file = replaying.trace.file
+
+    def stop() -> bool:
+        nonlocal count
+        count += 1
+        if not count % 64 and file is not None and progress.due():
+            progress.show(file.position, file.size, f"{count:,} requests")
+        return interrupts.pending
+
+    with _Interrupts() as interrupts:
+        try:
+            replaying.run(stop, interrupts)
+        finally:
+            progress.clear()
+
+
+def _to(targets: list[Callable[[Row], object]], mode: Redact) -> Callable[[Row], object] | None:
+    """Hands rows on, without names where no prompt text may be shown."""
+    if not targets:
+        return None
+
+    def on_row(row: Row) -> None:
+        if mode != "none":
+            row = row.redacted(mode)
+        for target in targets:
+            target(row)
+
+    return targets[0] if len(targets) == 1 and mode == "none" else on_row
 
 
 class _Interrupts:
@@ -220,7 +239,7 @@ def _merge(args: argparse.Namespace) -> Outcome:
         report.per_request = None
     if args.redact != "none":
         report = report.redacted(args.redact)
-    before = [f"cachesafe: {report.skipped:,} lines of the log were no request"] if report.skipped else []
+    before = [f"cachesafe: lines of the log that are no request: {report.skipped:,}"] if report.skipped else []
     return Outcome(report.text(args.verbose), report.as_dict(), 2 if report.skipped else 0, before)
 
 

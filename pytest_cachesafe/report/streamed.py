@@ -32,6 +32,12 @@ class RowSpool:
         self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115
         self._between = b"\n    "
 
+    def __enter__(self) -> RowSpool:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._file.close()
+
     def add(self, row: Row) -> None:
         """Keep a row.
 

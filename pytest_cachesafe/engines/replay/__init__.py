@@ -237,21 +237,22 @@ def replay(
         if on_row is not None:
             on_row(row)
 
-    replaying = Replaying(
-        Trace(trace, trace_format, model, strict),
-        engine,
-        block_size=block_size,
-        num_blocks=num_blocks,
-        options=options,
-        live=live,
-        reasons=reasons,
-        sweep=sweep,
-        shards=shards,
-        window=window,
-        window_by=window_by,
-        on_row=on_row if summary else keep,
-    )
-    replaying.run()
+    with Trace(trace, trace_format, model, strict) as entries:
+        replaying = Replaying(
+            entries,
+            engine,
+            block_size=block_size,
+            num_blocks=num_blocks,
+            options=options,
+            live=live,
+            reasons=reasons,
+            sweep=sweep,
+            shards=shards,
+            window=window,
+            window_by=window_by,
+            on_row=on_row if summary else keep,
+        )
+        replaying.run()
     report = replaying.report()
     if not summary:
         report.per_request = rows

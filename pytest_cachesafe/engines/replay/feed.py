@@ -7,7 +7,7 @@ from collections import deque
 from typing import NamedTuple
 
 from pytest_cachesafe.engines.cache import PrefixCache
-from pytest_cachesafe.engines.replay.reasons import REMEMBERED, Reasons
+from pytest_cachesafe.engines.replay.reasons import REMEMBERED, End, Reasons
 from pytest_cachesafe.engines.replay.shape import Shape
 from pytest_cachesafe.engines.request import Request
 from pytest_cachesafe.engines.token_ids import WIDTH
@@ -32,7 +32,7 @@ class _Live(NamedTuple):
     request: Request
     output: bytes
     # For `Reasons.grow`.
-    end: tuple[int, bytes] | None
+    end: End | None
     conversation: tuple[str | None, str] | None
 
 

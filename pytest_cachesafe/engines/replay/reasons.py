@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from pytest_cachesafe.engines.token_ids import WIDTH
 
-__all__ = ["REASONS", "Reasons"]
+__all__ = ["REASONS", "End", "Reasons"]
 
 # In the order in which they follow each other in a prompt.
 REASONS = {
@@ -18,6 +20,16 @@ REASONS = {
 # Blocks that are remembered, in two generations; about 100 bytes each.
 REMEMBERED = 2**20
 _CONVERSATIONS = 2**16
+
+
+class End(NamedTuple):
+    """Where a prompt ends in the memory."""
+
+    # Hash of its last whole block, with its namespace, and without where it has one.
+    last: int
+    bare: int | None
+    # What is behind that block.
+    rest: bytes
 
 
 class Reasons:
@@ -53,7 +65,7 @@ class Reasons:
         hit: int,
         namespace: tuple[object, ...] | None,
         conversation: tuple[str | None, str] | None,
-    ) -> tuple[list[tuple[str, int]], tuple[int, bytes]]:
+    ) -> tuple[list[tuple[str, int]], End]:
         """Tokens of a prompt per reason, in order, for those behind the first `hit`; then remember the prompt.
 
         Returns:
@@ -84,21 +96,28 @@ class Reasons:
                 found.append(("new_prefix", cap - at))
         if tokens > max(cap, hit):
             found.append(("below_block", tokens - max(cap, hit)))
-        self._young.update(chain)
+        # What was found is remembered already, and is only kept young once older blocks are about to be dropped.
+        known = hit // step
+        self._young.update(chain if self._old else chain[known:])
         if namespace is not None:
-            self._bare_young.update(bare)
+            self._bare_young.update(bare if self._bare_old else bare[known:])
         if conversation is not None:
             self._turns[conversation] = (len(chain), chain[-1] if chain else 0)
         self._forget()
-        last = chain[-1] if chain else (0 if namespace is None else hash(namespace))
-        return found, (last, data[len(chain) * step * WIDTH :])
+        rest = data[len(chain) * step * WIDTH :]
+        if namespace is None:
+            return found, End(chain[-1] if chain else 0, None, rest)
+        return found, End(chain[-1] if chain else hash(namespace), bare[-1] if bare else 0, rest)
 
-    def grow(self, end: tuple[int, bytes], output: bytes, conversation: tuple[str | None, str] | None) -> None:
+    def grow(self, end: End, output: bytes, conversation: tuple[str | None, str] | None) -> None:
         """Remember what a reply added to a prompt; its last token has no KV."""
-        chain = _chain(end[0], end[1] + output[:-WIDTH], self.step * WIDTH)
+        data = end.rest + output[:-WIDTH]
+        chain = _chain(end.last, data, self.step * WIDTH)
         if not chain:
             return
         self._young.update(chain)
+        if end.bare is not None:
+            self._bare_young.update(_chain(end.bare, data, self.step * WIDTH))
         if conversation is not None and conversation in self._turns:
             self._turns[conversation] = (self._turns[conversation][0] + len(chain), chain[-1])
         self._forget()

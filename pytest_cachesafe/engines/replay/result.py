@@ -164,7 +164,8 @@ class ReplayReport:
                 found.of(redact(name, mode)).add(one.requests, one.tokens, one.cached_tokens, one.hit_blocks)
             return found
 
-        return replace(self, by_tag=renamed(self.by_tag), by_tenant=renamed(self.by_tenant))
+        rows = None if self.per_request is None else [row.redacted(mode) for row in self.per_request]
+        return replace(self, by_tag=renamed(self.by_tag), by_tenant=renamed(self.by_tenant), per_request=rows)
 
     def text(self, verbosity: int = 0) -> str:
         """For people: the first line is complete in itself."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_cachesafe.engines.cache import PrefixCache
 from pytest_cachesafe.engines.replay.feed import Feed, Hit
@@ -12,6 +12,9 @@ from pytest_cachesafe.engines.replay.shape import Shape
 from pytest_cachesafe.engines.replay.shards import Shards
 from pytest_cachesafe.engines.replay.totals import Groups, ReasonTotals, Totals, Windows
 from pytest_cachesafe.engines.trace.entry import BadEntry, Entry
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.report.visible import Redact
 
 __all__ = ["Row", "Run", "Variant"]
 
@@ -41,6 +44,13 @@ class Row(NamedTuple):
     def admitted(self) -> bool:
         """True: what does not fit at all is skipped, and has no row."""
         return True
+
+    def redacted(self, mode: Redact) -> Row:
+        """The same without what tag, tenant, conversation and replica are called."""
+        from pytest_cachesafe.report.visible import redact
+
+        names = (self.tag, self.tenant, self.conversation, self.replica)
+        return Row(*self[:7], *(None if name is None else redact(name, mode) for name in names))
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON; fields that the log does not give are left out."""

@@ -70,15 +70,19 @@ class Trace:
             self.file.close()
 
     def __iter__(self) -> Iterator[Entry]:
-        for line, value in self._values():
-            try:
-                if isinstance(value, BadEntry):
-                    raise value
-                yield self._entry(line, value)
-            except BadEntry as error:
-                if self.strict or self.owns is None or self.owns(line):
-                    self.skip(line, str(error))
-        self.close()
+        try:
+            for line, value in self._values():
+                try:
+                    if isinstance(value, BadEntry):
+                        raise value
+                    entry = self._entry(line, value)
+                except BadEntry as error:
+                    if self.strict or self.owns is None or self.owns(line):
+                        self.skip(line, str(error))
+                else:
+                    yield entry
+        finally:
+            self.close()
 
     def skip(self, line: int, words: str) -> None:
         """Count a line that cannot be used.
