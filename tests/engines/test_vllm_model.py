@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_vllm import NaiveVllm
@@ -132,6 +134,28 @@ class Pair:
         kept = fast._pool.sizes()
         assert kept["keys"] <= 3 * self.usable
         assert kept["queue"] <= 3 * self.usable + 70
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_equal_to_the_slow_model_over_long_runs(seed: int) -> None:
+    """Long enough for duplicates whose first block was evicted, and compared now and then only."""
+    random = Random(seed)
+    pair = Pair(
+        {
+            "block_size": random.choice([1, 2, 4]),
+            "num_blocks": random.randint(8, 30),
+            "caching": True,
+            "unhashed_first": seed % 3 > 0,
+            "watermark": 0.0,
+            "scheduler_reserve_full_isl": True,
+            "eagle": seed == 5,
+        }
+    )
+    kinds = ["request"] * 6 + ["append"] * 3 + ["free"] * 6 + ["preempt", "resume", "resume"]
+    for at in range(600):
+        pair.step(random.choice(kinds), random.randint(0, 30), random.randint(0, 12), random.randint(0, 11))
+        if at % 20 == 0:
+            pair.check()
 
 
 @settings(deadline=None, max_examples=300)

@@ -85,6 +85,33 @@ def test_when_the_first_of_two_equal_blocks_is_evicted_the_other_is_found() -> N
     assert (third.cached_tokens, third.block_ids) == (32, (1, 4, 2))
 
 
+def test_of_three_equal_blocks_the_one_inserted_next_is_found() -> None:
+    pool = cache(num_blocks=6, block_size=1)
+    first, second, third = (pool.request([7], read=False) for _ in range(3))
+    assert (first.block_ids, second.block_ids, third.block_ids) == ((1,), (2,), (3,))
+    first.free()
+    # 4, 5, and 1 loses its key.
+    other = pool.request([20, 21, 22])
+    assert other.block_ids == (4, 5, 1)
+    other.free()
+    assert pool.request([7, 0]).block_ids == (2, 1)
+
+
+def test_a_block_with_a_new_key_is_not_taken_for_what_it_held_before() -> None:
+    pool = cache(num_blocks=7, block_size=1)
+    first, second = pool.request([7], read=False), pool.request([7], read=False)
+    third = pool.request([99])
+    # Block 2 keeps the key of [7] while 1, which had it first, becomes the fourth block of another text.
+    first.free()
+    third.free()
+    assert pool.free_block_ids == (4, 5, 6, 1, 3)
+    assert pool.request([20, 21, 22, 23, 24]).block_ids == (4, 5, 6, 1, 3)
+    assert pool.lookup([20, 21, 22, 23, 24, 0]) == 5
+    # 24 follows 23, not 7.
+    assert pool.lookup([7, 24, 0]) == 1
+    second.free()
+
+
 def test_decode_indexes_a_block_when_its_last_token_is_computed() -> None:
     pool = cache()
     # 55 tokens: 9 more fill block 4.
