@@ -14,7 +14,7 @@ LINTED := pytest_cachesafe rules benchmarks $(filter-out examples/lint_demo/,$(w
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help demo test test-all bench lint format models clean
+.PHONY: help demo test test-all bench lint format models engines clean
 
 help:
 	@echo "make demo | test | test-all | bench | lint | format | clean"
@@ -53,7 +53,11 @@ $(VENV)/.oracle: $(VENV)/.test
 	$(PIP) install mistral-common==1.13.1 sentencepiece openai-harmony==0.0.8
 	@touch $@
 
-test-all: $(VENV)/.oracle models
+# The cache managers of vLLM and SGLang, never as dependencies: unpacked wheels in the user's cache folder, without torch.
+engines: $(VENV)/.test
+	@$(BIN)/python tests/support/fetch_engines.py
+
+test-all: $(VENV)/.oracle models engines
 	$(PYTEST)
 
 # The linter for the same faults that is found on PyPI: measured beside ours, used nowhere else.
@@ -61,7 +65,7 @@ $(VENV)/.bench: $(VENV)/.test
 	$(PIP) install cachedrift==0.1.0
 	@touch $@
 
-bench: $(VENV)/.bench models
+bench: $(VENV)/.bench models engines
 	$(BIN)/python benchmarks/run.py
 
 lint: $(VENV)/.test
