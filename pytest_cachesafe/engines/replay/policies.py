@@ -158,7 +158,7 @@ def policy_costs(
             notes.append(f"no tool result is longer than {tool_chars:,} characters: cutting changes nothing")
         if policy == "summarise" and not histories.summaries:
             notes.append(f"no prompt is longer than {sizes.limit_tokens:,} tokens with turns to sum up: no summary")
-    return PolicyReport(shape.label, renderer.name, len(ends), sizes, costs, notes)
+    return PolicyReport(shape.label, renderer.name, len(ends), sizes, costs, [*notes, *renderer.notes])
 
 
 def _cost(
@@ -196,6 +196,8 @@ class _Renderer:
 
     def __init__(self, front_end: FrontEnd, chat: Chat) -> None:
         self.name = front_end.name
+        # What the front end has to say about its prompts, in order.
+        self.notes: dict[str, None] = {}
         self._front_end = front_end
         self._chat = chat
 
@@ -207,7 +209,9 @@ class _Renderer:
         """
         asks = self._chat.add_generation_prompt if generation_prompt is None else generation_prompt
         chat = replace(self._chat, messages=messages, paths=(), generated=None, body=None, add_generation_prompt=asks)
-        ids = self._front_end.prompt(chat).token_ids
+        prompt = self._front_end.prompt(chat)
+        self.notes.update(dict.fromkeys(prompt.notes))
+        ids = prompt.token_ids
         if ids is None:
             raise UsageError(f"{self.name} has no tokenizer, and a cache works on ids; name a model that has one")
         return list(ids)

@@ -96,11 +96,9 @@ class Reasons:
                 found.append(("new_prefix", cap - at))
         if tokens > max(cap, hit):
             found.append(("below_block", tokens - max(cap, hit)))
-        # What was found is remembered already, and is only kept young once older blocks are about to be dropped.
-        known = hit // step
-        self._young.update(chain if self._old else chain[known:])
+        _remember(self._young, chain, hit // step)
         if namespace is not None:
-            self._bare_young.update(bare if self._bare_old else bare[known:])
+            _remember(self._bare_young, bare, hit // step)
         if conversation is not None:
             self._turns[conversation] = (len(chain), chain[-1] if chain else 0)
         self._forget()
@@ -169,6 +167,11 @@ class Reasons:
         if len(self._turns) > _CONVERSATIONS:
             self.forgot += len(self._turns_old)
             self._turns_old, self._turns = self._turns, {}
+
+
+def _remember(young: set[int], chain: list[int], found: int) -> None:
+    """Make the blocks of a prompt young; where the last one that was found is, all before it are."""
+    young.update(chain[found:] if found and chain[found - 1] in young else chain)
 
 
 def _chain(seed: int, data: bytes, width: int) -> list[int]:
