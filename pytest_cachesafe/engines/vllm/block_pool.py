@@ -74,7 +74,8 @@ class BlockPool:
         self._front: list[int] = []
         self._fresh = 1
         self._back: deque[int] = deque()
-        # By block id, for ids below `_fresh`: holders, key, entries in `_back` that no longer count.
+        # By block id, for ids below `_fresh`: holders; key, up to date while the block is free or has one; entries in
+        # `_back` that no longer count.
         self._ref = [0]
         self._key_of: list[_Key | None] = [None]
         self._stale = [0]
@@ -182,30 +183,31 @@ class BlockPool:
 
     def _recycle(self, count: int, taken: list[int]) -> None:
         """Take `count` blocks from the back part of the queue: the only place where a key is lost."""
-        stale, key_of, others, moved, evicted = self._stale, self._key_of, self._others, self._moved, self.evicted
-        pop, drop, append = self._back.popleft, self._names.pop, taken.append
-        wanted = len(taken) + count
+        stale, pop = self._stale, self._back.popleft
+        got: list[int] = []
         skipped = 0
-        while len(taken) < wanted:
+        for _ in range(count):
             block = pop()
-            if stale[block]:
+            while stale[block]:
                 stale[block] -= 1
                 skipped += 1
-                continue
-            append(block)
+                block = pop()
+            got.append(block)
+        self._stale_entries -= skipped
+        taken += got
+        key_of, names, others, moved, evicted = self._key_of, self._names, self._others, self._moved, self.evicted
+        for block in got:
             key = key_of[block]
             if key is None:
                 continue
-            key_of[block] = None
             if others and key in others:
                 self._pass_on(block, key)
             else:
-                name = drop(key)
+                name = names.pop(key)
                 if moved:
                     moved.pop(name, None)
             if evicted is not None:
                 evicted.append(block)
-        self._stale_entries -= skipped
 
     def _pass_on(self, block: int, key: _Key) -> None:
         """Take a block away from a key that has others."""
@@ -226,6 +228,8 @@ class BlockPool:
         """
         # Without a key a block cannot have been found by anybody else.
         unhashed = blocks[cached:]
+        for block in unhashed:
+            self._key_of[block] = None
         hashed: Sequence[int]
         if not self.counting:
             hashed = blocks[cached - 1 :: -1] if cached else ()

@@ -59,9 +59,15 @@ class Contents:
         self._structs: dict[int, struct.Struct] = {}
 
     def cut(self, ids: list[int], data: bytes, extras: Extras | None, first: int = 0) -> list[Hashable]:
-        """Contents of the whole blocks in `ids`, which begin with block `first` of the request."""
+        """Contents of the whole blocks in `ids`, which begin with block `first` of the request.
+
+        For blocks of one token without extra keys that is `ids` itself, so it grows with the reply.
+        """
+        found: list[Hashable]
         if self._block_size == 1:
-            found: list[Hashable] = list(ids)
+            if extras is None:
+                return ids  # type: ignore[return-value]
+            found = list(ids)
         else:
             found = []
             count = len(ids) // self._block_size

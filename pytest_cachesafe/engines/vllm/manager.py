@@ -249,7 +249,7 @@ class VllmCache(PrefixCache):
         if not self._has_room(request, target):
             return False
         tokens.extend(ids)
-        if self._caching:
+        if self._caching and not request._plain:
             first = len(request._contents)
             if len(tokens) // size > first:
                 if len(tokens) - len(ids) > first * size:
