@@ -148,6 +148,35 @@ def test_hybrid_models_cannot_reuse_and_say_so() -> None:
     assert "limit: hybrid" in report.text()
 
 
+def test_a_cache_that_is_off_and_one_that_drafts() -> None:
+    ids = list(range(9))
+    for options, tokens in ({"caching": False}, 8), ({"eagle": True}, 4):
+        report = replay([ids, ids], options=options, block_size=4)
+        assert report.reasons is not None
+        # Off, both blocks are computed anew; with EAGLE the last one that is found.
+        assert report.reasons["engine_limit"] == [1, tokens]
+        assert "evicted" not in report.reasons
+
+
+def test_more_names_than_memory_allows_share_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pytest_cachesafe.engines.replay import totals
+
+    monkeypatch.setattr(totals, "_NAMES", 3)
+    report = replay([{"prompt_token_ids": [1, 2], "tag": str(i)} for i in range(10)])
+    assert {name: one.requests for name, one in report.by_tag.items()} == {"0": 1, "1": 1, "2": 1, "(other)": 7}
+
+
+def test_what_an_engine_refuses_is_a_bad_line() -> None:
+    class Refuses(type(PrefixCache("vllm"))):  # type: ignore[misc]
+        def request(self, token_ids: Any, *args: Any, **more: Any) -> Any:
+            if len(token_ids) == 2:
+                raise UsageError("no adapters here")
+            return super().request(token_ids, *args, **more)
+
+    report = replay([[1], [1, 2], [1, 2, 3]], Refuses("vllm"), strict=False)
+    assert (report.requests, report.bad) == (2, [(1, "no adapters here")])
+
+
 def test_memory_of_the_reasons_is_bounded_and_says_when_it_was_not_enough() -> None:
     from pytest_cachesafe.engines.replay.reasons import Reasons
     from pytest_cachesafe.engines.token_ids import pack
@@ -190,7 +219,7 @@ def test_a_prompt_larger_than_the_pool_is_skipped_and_the_others_go_on() -> None
         replay([[1] * 4, [2] * 40], block_size=4, num_blocks=4)
 
 
-@pytest.mark.parametrize("engine", ["vllm", "sglang", "llamacpp"])
+@pytest.mark.parametrize("engine", ["vllm", "sglang", "llamacpp", "lmcache"])
 def test_every_engine(engine: str) -> None:
     turns = [list(range(n)) for n in (40, 80, 120)]
     cache = PrefixCache(engine)

@@ -24,10 +24,9 @@ def advise(report: ReplayReport) -> list[str]:
     if evicted and not any(p.num_blocks != report.setup["num_blocks"] for p in report.sweep):
         share = evicted / max(report.tokens, 1)
         if share >= 0.01:
-            found.append(
-                f"{evicted:,} tokens ({share:.1%}) had been computed before and were gone: see what a larger pool "
-                "keeps (--sweep blocks=…)"
-            )
+            slots = report.setup["engine"] == "llamacpp"
+            more = "more slots keep (slots=…)" if slots else "a larger pool keeps (--sweep blocks=…)"
+            found.append(f"{evicted:,} tokens ({share:.1%}) had been computed before and were gone: see what {more}")
     return [*found, *_off(report, evicted)]
 
 

@@ -12,6 +12,7 @@ from pytest_cachesafe.engines.replay.shape import Shape
 from pytest_cachesafe.engines.request import Request
 from pytest_cachesafe.engines.token_ids import WIDTH
 from pytest_cachesafe.engines.trace.entry import BadEntry, Entry
+from pytest_cachesafe.usage import UsageError
 
 __all__ = ["Feed", "Hit"]
 
@@ -55,7 +56,10 @@ class Feed:
         unit = self._cache.unit
         # Where any prefix is reused, a hash per token would cost more than the simulation; Mooncake's ids are few.
         exact = unit > 1 or shape.mooncake or self._cache.engine == "vllm"
-        self.reasons = Reasons(unit, exact, self._cache.limits is not None, remember) if reasons else None
+        off = self._cache.limits is not None or self._cache.given.get("caching") is False
+        drafts = self._cache.given.get("eagle") or self._cache.given.get("bigram")
+        dropped = unit if drafts else 0
+        self.reasons = Reasons(unit, exact, off, dropped, remember) if reasons else None
         # Replies that did not fit into the pool beside the other live requests.
         self.replies_dropped = 0
 
@@ -72,7 +76,11 @@ class Feed:
         while len(live) >= self._at_once:
             self._finish()
         salt = entry.salt if shape.salts else None
-        sent = cache.request(ids, salt=salt, lora=entry.lora)
+        try:
+            sent = cache.request(ids, salt=salt, lora=entry.lora)
+        except UsageError as error:
+            # Such as an adapter that the engine knows nothing of.
+            raise BadEntry(str(error)) from None
         waited = 0
         while not sent.admitted:
             if not live:

@@ -39,17 +39,21 @@ class Reasons:
     dropped. After that, tokens may be counted as new that had been evicted or edited.
     """
 
-    def __init__(self, block: int, exact: bool = True, limits: bool = False, remember: int = REMEMBERED) -> None:
+    def __init__(
+        self, block: int, exact: bool = True, limits: bool = False, dropped: int = 0, remember: int = REMEMBERED
+    ) -> None:
         """
         Args:
             block: tokens that the engine reuses together.
             exact: look at every block; otherwise in steps of at least 16 tokens.
             limits: the engine cannot reuse at all.
+            dropped: tokens behind the hit that were found as well and that the engine computes anew (drafting).
             remember: blocks that are remembered.
         """
         self.block = block
         self.step = block if exact else block * -(-16 // block)
         self._gone = "engine_limit" if limits else "evicted"
+        self._dropped = dropped
         self._half = max(remember // 2, 1)
         self._young: set[int] = set()
         self._old: set[int] = set()
@@ -79,6 +83,9 @@ class Reasons:
         if hit < cap:
             at = hit
             end = self._seen(chain, hit // step, cap)
+            if end > at and self._dropped:
+                found.append(("engine_limit", min(self._dropped, end - at)))
+                at += found[-1][1]
             if end > at:
                 found.append((self._gone, end - at))
                 at = end
