@@ -1,0 +1,132 @@
+"""Dynamic, static and quantized caches: same work, known memory, refused before anything runs."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+from pytest_cachesafe.kv import KVProbe
+from pytest_cachesafe.kv.caches import copy, length
+from pytest_cachesafe.kv.memory import bytes_per_token, measured_bytes
+from pytest_cachesafe.usage import UsageError
+
+TEXT = "The library opens at nine and closes at six. Members may borrow up to five books for three weeks."
+
+
+def test_bytes_per_token_by_configuration_and_measured(probe: KVProbe) -> None:
+    # 30 layers x 3 KV heads x head size 64 x 2 (key and value) x 4 bytes = 46,080.
+    assert probe.bytes_per_token() == 46_080
+    tokens = len(probe.encode(TEXT))
+    assert measured_bytes(probe.prefilled(TEXT)) == tokens * 46_080
+    # A static cache has its room from the beginning.
+    assert measured_bytes(probe.prefilled(TEXT, "static", capacity=64)) == 64 * 46_080
+
+
+def test_a_static_cache_gives_the_same_logits(probe: KVProbe) -> None:
+    report = probe.reuse(TEXT, ["\nWhen does it open?"], "static", new_tokens=3)
+    assert report.largest_difference is not None
+    assert report.largest_difference <= 1e-3
+    assert report.same_text
+    assert report.prefix_intact
+
+
+def test_a_quantized_cache_is_smaller_and_lossy(probe: KVProbe) -> None:
+    pytest.importorskip("optimum.quanto")
+    tokens = 20
+    made = probe.prefilled(probe.encode(TEXT)[:tokens], "quantized")
+    # 30 layers x 3 KV heads x 64 x 2 = 11,520 numbers a token: half a byte each, and for each group of 64 of them a
+    # scale and a zero point of 4 bytes each: 5,760 + 11,520 / 64 x 8 = 7,200 bytes, 6.4 times less than 46,080.
+    # (Groups are packed in pairs; 3 x 20 of them leave none over.)
+    assert measured_bytes(made) == tokens * 7_200
+    report = probe.reuse(TEXT, ["\nWhen does it open?"], "quantized", new_tokens=3)
+    assert report.setting.tolerance is None
+    assert report.largest_difference is not None
+    assert report.largest_difference > 1e-3
+    assert report.prefix_intact
+    assert "no bound: a quantized cache is lossy" in str(report)
+
+
+def test_copies_of_a_quantized_cache_stay_packed_and_apart(tiny: KVProbe) -> None:
+    pytest.importorskip("optimum.quanto")
+    base = tiny.prefilled([5] * 8, "quantized", quantized={"q_group_size": 16})
+    size = measured_bytes(base)
+    private = copy(base)
+    assert measured_bytes(private) == size
+    report = tiny.reuse([5] * 8, [[1], [2, 3]], "quantized", quantized={"q_group_size": 16})
+    assert report.prefix_intact
+    assert length(base) == 8
+
+
+def test_a_quantized_chat_that_cannot_go_back_begins_anew(tiny: KVProbe) -> None:
+    pytest.importorskip("optimum.quanto")
+    chat = [
+        {"role": "user", "content": "One"},
+        {"role": "assistant", "content": "A long answer that is shortened when the chat goes on."},
+        {"role": "user", "content": "Two"},
+    ]
+    first, second = tiny.chat(chat, "quantized", quantized={"q_group_size": 16}, new_tokens=2).turns
+    assert not first.rebuilt
+    assert second.rebuilt
+    assert second.computed_tokens == second.prompt_tokens
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        # 2 KV heads x head size 8 = 16 numbers a token: a group of 64 fits only every fourth length.
+        ({}, r"q_group_size=64 does not divide 16 \(2 KV heads x head size 8, axis_key=0\).*take q_group_size=16"),
+        ({"q_group_size": 12}, "q_group_size=12 does not divide 16"),
+        ({"q_group_size": 16, "axis_value": -1}, r"does not divide 2 \(KV heads, axis_value=-1\).*take q_group_size=2"),
+        ({"q_group_size": 0}, "q_group_size=0: a whole number, at least 1"),
+        ({"q_group_size": True}, "q_group_size=True"),
+        ({"q_group_size": 16, "axis_key": 1}, "axis_key=1: 0 or -1"),
+        ({"nbits": 3}, "nbits=3: optimum-quanto stores keys and values in 2 or 4 bits"),
+        ({"bits": 4}, "no option 'bits'; known: nbits"),
+    ],
+)
+def test_what_the_quantizer_would_refuse_is_refused_before(tiny: KVProbe, options: dict[str, Any], words: str) -> None:
+    before = tiny.tokens_computed
+    with pytest.raises(UsageError, match=words):
+        tiny.reuse("Hello", [" there"], "quantized", quantized=options)
+    assert tiny.tokens_computed == before
+
+
+def test_a_missing_quantizer_is_one_line(tiny: KVProbe, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.partition(".")[0] == "optimum"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "optimum.quanto", None)
+    with pytest.raises(UsageError) as caught:
+        tiny.reuse("Hello", [" there"], "quantized", quantized={"q_group_size": 16})
+    assert str(caught.value) == 'a quantized cache needs optimum.quanto: pip install "pytest-cachesafe[quantized]"'
+
+
+def test_a_quantized_cache_cannot_be_cropped_back(tiny: KVProbe) -> None:
+    pytest.importorskip("optimum.quanto")
+    with pytest.raises(UsageError, match="a quantized cache cannot be cut back; take way='copy'"):
+        tiny.reuse("Hello", [" there"], "quantized", way="crop", quantized={"q_group_size": 16})
+
+
+@pytest.mark.parametrize(
+    ("facts", "words"),
+    [
+        ({"layer_types": ["full_attention", "sliding_attention"]}, "layers of kind sliding_attention"),
+        ({"layer_types": ["linear_attention"]}, "layers of kind linear_attention"),
+        ({"kv_lora_rank": 512}, "latent attention"),
+        ({"num_hidden_layers": None}, "names no layers"),
+    ],
+)
+def test_memory_is_said_only_where_it_is_a_constant(facts: dict[str, Any], words: str) -> None:
+    class Config:
+        model_type = "odd"
+        num_hidden_layers = 2
+        num_attention_heads = 4
+        hidden_size = 32
+
+    # 2 layers x 4 heads (no KV heads given) x 32 / 4 x 2 x 2 bytes = 256.
+    assert bytes_per_token(Config(), "bfloat16") == 256
+    config = Config()
+    vars(config).update(facts)
+    with pytest.raises(UsageError, match=words):
+        bytes_per_token(config, "float32")

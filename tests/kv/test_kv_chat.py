@@ -1,0 +1,120 @@
+"""A chat with one kept cache: work per turn is what was added, the text is that of a run without any cache."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from pytest_cachesafe.kv import ChatReport, KVProbe
+from pytest_cachesafe.usage import UsageError
+
+CHAT: list[dict[str, Any]] = [
+    {"role": "system", "content": "You are a librarian. Answer in one short sentence."},
+    {"role": "user", "content": "Hi, who are you?"},
+    {"role": "user", "content": "Name one novel."},
+    {"role": "assistant", "content": "Try Middlemarch."},
+    {"role": "user", "content": "Who wrote it?"},
+]
+
+
+@pytest.fixture(scope="module")
+def desk(probe: KVProbe) -> ChatReport:
+    """Three requests; the model answers the first and the last, the second answer is given."""
+    return probe.chat(CHAT, new_tokens=8)
+
+
+def test_cache_holds_prompt_and_reply_but_one(desk: ChatReport) -> None:
+    for turn in desk.turns:
+        assert turn.cache_tokens == turn.prompt_tokens + turn.reply_tokens - 1
+    assert [t.given for t in desk.turns] == [False, True, False]
+
+
+def test_each_turn_computes_what_it_adds(desk: ChatReport) -> None:
+    first, second, third = desk.turns
+    assert first.computed_tokens == first.prompt_tokens
+    for before, turn in ((first, second), (second, third)):
+        assert turn.cached_tokens == before.cache_tokens
+        assert turn.computed_tokens == turn.prompt_tokens - turn.reused_tokens < turn.prompt_tokens / 2
+    # The given answer ends in <|im_end|>, whose KV is computed with the next prompt: all that was cached is reused.
+    assert third.dropped_tokens == 0
+
+
+def test_logits_and_text_are_those_of_a_run_without_cache(desk: ChatReport, probe: KVProbe) -> None:
+    assert desk.largest_difference is not None
+    assert desk.largest_difference <= 1e-3
+    assert desk.same_text
+    # The long way: everything again for each token.
+    assert list(desk.sampled[0]) == probe.sample(desk.prompts[0], 8, use_cache=False)
+    assert desk.replies[1] == "Try Middlemarch.<|im_end|>"
+
+
+def test_report_is_a_waterfall_without_text(desk: ChatReport) -> None:
+    lines = str(desk).splitlines()
+    assert lines[0].startswith(f"KV cache kept over 3 turns: {desk.computed_tokens} of {desk.prompt_tokens} prompt")
+    rows = lines[2:5]
+    assert ["=" in row for row in rows] == [False, True, True]
+    assert all("#" in row for row in rows)
+    assert not any(word in str(desk) for word in ("librarian", "novel", "Middlemarch"))
+    assert "Middlemarch" not in str(desk.as_dict())
+
+
+@settings(deadline=None, max_examples=15)
+@given(
+    questions=st.lists(st.text("abc é日\n<|>", min_size=1, max_size=8), min_size=2, max_size=4),
+    kind=st.sampled_from(["dynamic", "static"]),
+)
+def test_what_is_rendered_anew_is_cut_off(tiny: KVProbe, questions: list[str], kind: str) -> None:
+    """The tiny model's template shortens old answers, and its answers are ids that no tokenizer would choose."""
+    report = tiny.chat([{"role": "user", "content": q} for q in questions], kind, new_tokens=6)
+    assert not any(turn.rebuilt for turn in report.turns)
+    held: list[int] = []
+    for turn, prompt, sampled in zip(report.turns, report.prompts, report.sampled, strict=True):
+        shared = next((i for i, (a, b) in enumerate(zip(held, prompt, strict=False)) if a != b), len(held))
+        assert turn.reused_tokens == min(shared, len(prompt) - 1)
+        assert turn.computed_tokens == len(prompt) - turn.reused_tokens
+        assert turn.cache_tokens == len(prompt) + len(sampled) - 1
+        held = [*prompt, *sampled[:-1]]
+    assert report.largest_difference is not None
+    assert report.largest_difference <= 1e-3
+    assert report.same_text
+
+
+def test_old_answers_that_shrink_are_dropped(tiny: KVProbe) -> None:
+    chat = [
+        {"role": "user", "content": "One"},
+        {"role": "assistant", "content": "A long answer that is shortened when the chat goes on."},
+        {"role": "user", "content": "Two"},
+    ]
+    first, second = tiny.chat(chat).turns
+    assert second.reused_tokens < first.cache_tokens
+    assert second.dropped_tokens == first.cache_tokens - second.reused_tokens > 0
+
+
+def test_tool_results_are_requests(tiny: KVProbe) -> None:
+    chat = [
+        {"role": "user", "content": "Weather?"},
+        {"role": "assistant", "content": "Looking it up."},
+        {"role": "tool", "content": "Rain."},
+        {"role": "tool", "content": "Wind."},
+        {"role": "assistant", "content": "It rains."},
+    ]
+    report = tiny.chat(chat, verify=False)
+    assert [t.given for t in report.turns] == [True, True]
+    assert report.same_text is None
+
+
+@pytest.mark.parametrize(
+    ("messages", "options", "words"),
+    [
+        ([{"role": "system", "content": "Be kind."}], {}, r"found no request: .*\(roles: system\)"),
+        (CHAT, {"new_tokens": 0}, "new_tokens=0"),
+        (CHAT, {"cache": "paged"}, "cache='paged'"),
+        ("Hello", {}, "."),
+    ],
+)
+def test_mistakes(tiny: KVProbe, messages: Any, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=words):
+        tiny.chat(messages, **options)
