@@ -38,6 +38,10 @@ class Outcome(NamedTuple):
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare arguments."""
+    parser.epilog = (
+        "--strict stops at the first line that is no request. Exit status: 0, 2 if lines were skipped or it could not "
+        "be done, 130 after an interrupt (the result is then a partial one)."
+    )
     parser.add_argument(
         "trace",
         metavar="LOG.jsonl",

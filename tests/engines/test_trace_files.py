@@ -75,6 +75,7 @@ BAD = [
     ('{"a": 1}', "'a'"),
     ('{"prompt_token_ids": []}', "at least one"),
     ("[]", "empty list"),
+    ('[{"prompt_token_ids": [1]}]', "a list of requests; one request a line"),
     ('{"prompt_token_ids": null}', "null"),
     ('{"prompt_token_ids": "abc"}', "a string"),
     ('{"prompt_token_ids": {"0": 1}}', "an object"),

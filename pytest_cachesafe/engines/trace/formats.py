@@ -42,7 +42,11 @@ def format_of(value: Any) -> str:
     if isinstance(value, list):
         if not value:
             raise BadEntry("an empty list; token ids or messages are meant")
-        return "messages" if isinstance(value[0], Mapping) else "ids"
+        if isinstance(value[0], Mapping):
+            if "role" not in value[0] and any(key in value[0] for key in (*_ID_KEYS, *_CHAT_KEYS, "hash_ids")):
+                raise BadEntry("a list of requests; one request a line is meant")
+            return "messages"
+        return "ids"
     if hasattr(value, "token_ids") or (hasattr(value, "__len__") and not isinstance(value, (str, bytes))):
         return "ids"
     if hasattr(value, "messages"):
