@@ -253,7 +253,7 @@ class BlockPool:
         # A pool that never runs out never comes to its back.
         if self._bounded:
             self._back.extend(hashed)
-            if self._stale_entries > 64 and self._stale_entries * 2 > len(self._back):
+            if self._stale_entries > 64 and self._stale_entries * 3 > len(self._back) * 2:
                 self._compact()
 
     def _compact(self) -> None:
