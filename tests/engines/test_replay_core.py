@@ -179,17 +179,16 @@ def test_what_an_engine_refuses_is_a_bad_line() -> None:
 
 def test_memory_of_the_reasons_is_bounded_and_says_when_it_was_not_enough() -> None:
     from pytest_cachesafe.engines.replay.reasons import Reasons
-    from pytest_cachesafe.engines.token_ids import pack
 
     memory = Reasons(1, remember=100)
     for start in range(0, 10_000, 10):
-        memory.account(pack(range(start, start + 10)), 0, None, ("t", str(start)))
+        memory.account(list(range(start, start + 10)), 0, None, ("t", str(start)))
     assert len(memory._young) + len(memory._old) <= 110
     # 10,000 blocks were seen, at most 110 are still known.
     assert memory.forgot >= 10_000 - 110
-    found, _ = memory.account(pack(range(9_990, 10_000)), 0, None, None)
+    found, _ = memory.account(list(range(9_990, 10_000)), 0, None, None)
     assert found == [("evicted", 9), ("below_block", 1)]
-    assert memory.account(pack(range(10)), 0, None, None)[0] == [("new_prefix", 9), ("below_block", 1)]
+    assert memory.account(list(range(10)), 0, None, None)[0] == [("new_prefix", 9), ("below_block", 1)]
 
 
 def test_requests_at_once_hold_their_place() -> None:

@@ -25,7 +25,7 @@ def write(tmp_path: Path, *lines: Any, name: str = "log.jsonl", end: str = "\n")
 
 
 def ids_of(trace: Trace) -> list[list[int]]:
-    return [entry.token_ids.tolist() for entry in trace]
+    return [entry.token_ids for entry in trace]
 
 
 @settings(deadline=None)
@@ -58,7 +58,7 @@ def test_fields_beside_the_prompt(tmp_path: Path) -> None:
         "timestamp": "2026-01-01T00:00:10Z",
     }
     (entry,) = Trace(write(tmp_path, line))
-    assert (entry.output_ids.tolist(), entry.salt, entry.lora) == ([7, 8], "s", ("a", "/a"))
+    assert (entry.output_ids, entry.salt, entry.lora) == ([7, 8], "s", ("a", "/a"))
     assert (entry.tag, entry.tenant, entry.conversation, entry.replica) == ("chat", "12", "c", "r0")
     # 2026-01-01 is 20,454 days after 1970-01-01: 20,454 * 86,400 + 10.
     assert entry.timestamp == 1_767_225_610
@@ -201,8 +201,8 @@ def test_messages_with_a_model(tmp_path: Path, smollm2_tokenizer_dir: Path) -> N
     template = ChatTemplate.from_pretrained(smollm2_tokenizer_dir)
     plain = list(template.render([user]).token_ids or ())
     system = list(template.render([{"role": "system", "content": "Be brief."}, user]).token_ids or ())
-    assert [e.token_ids.tolist() for e in entries] == [plain, plain, system, plain]
-    assert (entries[0].tag, entries[0].salt, entries[0].output_ids.tolist()) == ("a", "s", [4, 5])
+    assert [e.token_ids for e in entries] == [plain, plain, system, plain]
+    assert (entries[0].tag, entries[0].salt, entries[0].output_ids) == ("a", "s", [4, 5])
     assert [line for line, _ in trace.bad] == [5, 6]
 
 
@@ -216,7 +216,7 @@ def test_mooncake_lines(tmp_path: Path) -> None:
     ]
     trace = Trace(write(tmp_path, good, *bad))
     (entry,) = trace
-    assert (entry.token_ids.tolist(), entry.real_tokens, entry.timestamp) == ([0, 1, 2], 1025, 3.0)
+    assert (entry.token_ids, entry.real_tokens, entry.timestamp) == ([0, 1, 2], 1025, 3.0)
     assert [line for line, _ in trace.bad] == [2, 3, 4, 5]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import deque
 from typing import NamedTuple
 
@@ -10,7 +9,6 @@ from pytest_cachesafe.engines.cache import PrefixCache
 from pytest_cachesafe.engines.replay.reasons import REMEMBERED, End, Reasons
 from pytest_cachesafe.engines.replay.shape import Shape
 from pytest_cachesafe.engines.request import Request
-from pytest_cachesafe.engines.token_ids import WIDTH
 from pytest_cachesafe.engines.trace.entry import BadEntry, Entry
 from pytest_cachesafe.usage import UsageError
 
@@ -31,7 +29,7 @@ class Hit(NamedTuple):
 
 class _Live(NamedTuple):
     request: Request
-    output: bytes
+    output_ids: list[int]
     # For `Reasons.grow`.
     end: End | None
     conversation: tuple[str | None, str] | None
@@ -70,9 +68,7 @@ class Feed:
             BadEntry: it is larger than the whole cache.
         """
         shape, cache, live = self._shape, self._cache, self._live
-        data, tokens = shape.prompt(entry)
-        ids = array("i")
-        ids.frombytes(data)
+        ids, tokens = shape.prompt(entry)
         while len(live) >= self._at_once:
             self._finish()
         salt = entry.salt if shape.salts else None
@@ -95,23 +91,21 @@ class Feed:
             namespace = None if salt is None and entry.lora is None else (salt, entry.lora)
             if entry.conversation is not None:
                 conversation = (entry.tenant, entry.conversation)
-            missed, end = self.reasons.account(data, cached, namespace, conversation)
+            missed, end = self.reasons.account(ids, cached, namespace, conversation)
         if shape.scale != 1:
             cached *= shape.scale
             missed = _scaled(missed, shape.scale, tokens - cached)
-        live.append(_Live(sent, entry.output, end, conversation))
+        live.append(_Live(sent, entry.output_ids, end, conversation))
         return Hit(tokens, cached, blocks, waited, missed)
 
     def _finish(self) -> None:
         """End the oldest request."""
         oldest = self._live.popleft()
-        if oldest.output:
-            output = array("i")
-            output.frombytes(oldest.output)
-            if not oldest.request.append(output):
+        if oldest.output_ids:
+            if not oldest.request.append(oldest.output_ids):
                 self.replies_dropped += 1
-            elif self.reasons is not None and oldest.end is not None and len(oldest.output) > WIDTH:
-                self.reasons.grow(oldest.end, oldest.output, oldest.conversation)
+            elif self.reasons is not None and oldest.end is not None:
+                self.reasons.grow(oldest.end, oldest.output_ids, oldest.conversation)
         oldest.request.free()
 
 

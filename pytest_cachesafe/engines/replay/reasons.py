@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+import marshal
 from typing import NamedTuple
-
-from pytest_cachesafe.engines.token_ids import WIDTH
 
 __all__ = ["REASONS", "End", "Reasons"]
 
@@ -20,6 +19,9 @@ REASONS = {
 # Blocks that are remembered, in two generations; about 100 bytes each.
 REMEMBERED = 2**20
 _CONVERSATIONS = 2**16
+# marshal writes a list as 5 bytes and then each whole number of 32 bits as 5 bytes.
+_HEAD = 5
+_WIDTH = 5
 
 
 class End(NamedTuple):
@@ -29,7 +31,7 @@ class End(NamedTuple):
     last: int
     bare: int | None
     # What is behind that block.
-    rest: bytes
+    rest: list[int]
 
 
 class Reasons:
@@ -65,7 +67,7 @@ class Reasons:
 
     def account(
         self,
-        data: bytes,
+        ids: list[int],
         hit: int,
         namespace: tuple[object, ...] | None,
         conversation: tuple[str | None, str] | None,
@@ -75,9 +77,9 @@ class Reasons:
         Returns:
             The pairs (they add up to all tokens but `hit`), and where `grow` goes on.
         """
-        step, tokens = self.step, len(data) // WIDTH
-        chain = _chain(0 if namespace is None else hash(namespace), data, step * WIDTH)
-        bare = chain if namespace is None else _chain(0, data, step * WIDTH)
+        step, tokens = self.step, len(ids)
+        chain = _chain(0 if namespace is None else hash(namespace), ids, step)
+        bare = chain if namespace is None else _chain(0, ids, step)
         cap = (tokens - 1) // self.block * self.block
         found: list[tuple[str, int]] = []
         if hit < cap:
@@ -109,20 +111,20 @@ class Reasons:
         if conversation is not None:
             self._turns[conversation] = (len(chain), chain[-1] if chain else 0)
         self._forget()
-        rest = data[len(chain) * step * WIDTH :]
+        rest = ids[len(chain) * step :]
         if namespace is None:
             return found, End(chain[-1] if chain else 0, None, rest)
         return found, End(chain[-1] if chain else hash(namespace), bare[-1] if bare else 0, rest)
 
-    def grow(self, end: End, output: bytes, conversation: tuple[str | None, str] | None) -> None:
+    def grow(self, end: End, output_ids: list[int], conversation: tuple[str | None, str] | None) -> None:
         """Remember what a reply added to a prompt; its last token has no KV."""
-        data = end.rest + output[:-WIDTH]
-        chain = _chain(end.last, data, self.step * WIDTH)
+        ids = end.rest + output_ids[:-1]
+        chain = _chain(end.last, ids, self.step)
         if not chain:
             return
         self._young.update(chain)
         if end.bare is not None:
-            self._bare_young.update(_chain(end.bare, data, self.step * WIDTH))
+            self._bare_young.update(_chain(end.bare, ids, self.step))
         if conversation is not None and conversation in self._turns:
             self._turns[conversation] = (self._turns[conversation][0] + len(chain), chain[-1])
         self._forget()
@@ -181,9 +183,13 @@ def _remember(young: set[int], chain: list[int], found: int) -> None:
     young.update(chain[found:] if found and chain[found - 1] in young else chain)
 
 
-def _chain(seed: int, data: bytes, width: int) -> list[int]:
-    """A hash per whole block, over the block and everything before it."""
+def _chain(seed: int, ids: list[int], step: int) -> list[int]:
+    """A hash per whole step, over its ids and everything before it."""
     chained = seed
-    if width == WIDTH:
-        return [chained := hash((chained, one)) for one in memoryview(data).cast("i")]
-    return [chained := hash((chained, data[at : at + width])) for at in range(0, len(data) - width + 1, width)]
+    if step == 1:
+        return [chained := hash((chained, one)) for one in ids]
+    # As bytes, ids are cut and hashed without a look at each of them.
+    data = marshal.dumps(ids, 2)
+    width = _WIDTH * step
+    last = _HEAD + len(ids) // step * width
+    return [chained := hash((chained, data[at : at + width])) for at in range(_HEAD, last, width)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from typing import Any
 
 from pytest_cachesafe.engines.cache import PrefixCache, check_size
@@ -100,19 +99,16 @@ class Shape:
         """A new cache."""
         return PrefixCache(self.engine, **self.options)
 
-    def prompt(self, entry: Entry) -> tuple[bytes, int]:
-        """What the engine gets for a request, packed, and the tokens of the prompt as they are counted."""
-        data = entry.data
+    def prompt(self, entry: Entry) -> tuple[list[int], int]:
+        """What the engine gets for a request, and the tokens of the prompt as they are counted."""
+        ids = entry.token_ids
         if entry.real_tokens is None or self.scale == 1:
-            return data, len(data) // 4
-        doubled = array("i", bytes(2 * len(data)))
-        ids = memoryview(data).cast("i")
-        doubled[::2] = array("i", [2 * i for i in ids])
-        doubled[1::2] = array("i", [2 * i + 1 for i in ids])
+            return ids, len(ids)
+        doubled = [unit for i in ids for unit in (2 * i, 2 * i + 1)]
         if entry.real_tokens % MOONCAKE_BLOCK:
             # The last id is no full block: one unit, so that the engine has an unfull block as well.
             doubled.pop()
-        return doubled.tobytes(), entry.real_tokens
+        return doubled, entry.real_tokens
 
     def as_dict(self) -> dict[str, Any]:
         """For JSON."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from typing import Any
 
 from pytest_cachesafe.usage import UsageError
@@ -19,25 +18,24 @@ class Entry:
 
     __slots__ = (
         "conversation",
-        "data",
         "line",
         "lora",
-        "output",
+        "output_ids",
         "real_tokens",
         "replica",
         "salt",
         "tag",
         "tenant",
         "timestamp",
+        "token_ids",
     )
 
-    def __init__(self, line: int, data: bytes, fields: dict[str, Any] | None = None) -> None:
+    def __init__(self, line: int, token_ids: list[int], fields: dict[str, Any] | None = None) -> None:
         # Counted from 1 in files, from 0 in Python iterables.
         self.line = line
-        # The prompt's ids, packed (`token_ids.pack`).
-        self.data = data
-        # Ids that the model sampled for it, packed; empty where the log does not say.
-        self.output = b""
+        self.token_ids = token_ids
+        # What the model sampled for it; empty where the log does not say.
+        self.output_ids: list[int] = []
         self.salt: str | None = None
         self.lora: str | tuple[str, str] | None = None
         self.tag: str | None = None
@@ -51,17 +49,3 @@ class Entry:
         if fields:
             for name, value in fields.items():
                 setattr(self, name, value)
-
-    @property
-    def token_ids(self) -> array[int]:
-        """The prompt's ids."""
-        ids = array("i")
-        ids.frombytes(self.data)
-        return ids
-
-    @property
-    def output_ids(self) -> array[int]:
-        """The sampled ids."""
-        ids = array("i")
-        ids.frombytes(self.output)
-        return ids

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pytest_cachesafe.engines.token_ids import WIDTH
 from pytest_cachesafe.engines.trace.entry import BadEntry, Entry
-from pytest_cachesafe.engines.trace.fields import FIELDS, packed, read_fields
+from pytest_cachesafe.engines.trace.fields import FIELDS, check_ids, read_fields
 from pytest_cachesafe.usage import UsageError
 
 __all__ = ["MOONCAKE_BLOCK", "WORDS", "chat_reader", "format_of", "read_ids", "read_mooncake"]
@@ -70,7 +69,7 @@ def read_ids(line: int, value: Any) -> Entry:
         value = value.token_ids
         if value is None:
             raise BadEntry("a prompt without token ids; render it with a tokenizer")
-    ids = packed(value, name)
+    ids = check_ids(value, name)
     if not ids:
         raise BadEntry(f"{name} is empty; a prompt has at least one token")
     return Entry(line, ids, fields)
@@ -86,10 +85,10 @@ def read_mooncake(line: int, value: Any) -> Entry:
     """
     if not isinstance(value, Mapping):
         raise BadEntry("no object with hash_ids")
-    ids = packed(value.get("hash_ids"), "hash_ids")
+    ids = check_ids(value.get("hash_ids"), "hash_ids")
     if not ids:
         raise BadEntry("hash_ids is empty; a prompt has at least one block")
-    count, largest = len(ids) // WIDTH, max(memoryview(ids).cast("i"))
+    count, largest = len(ids), max(ids)
     if largest > _LARGEST_HASH_ID:
         raise BadEntry(f"hash_ids has {largest}; at most {_LARGEST_HASH_ID}")
     length = value.get("input_length")
@@ -100,7 +99,7 @@ def read_mooncake(line: int, value: Any) -> Entry:
         )
     entry = Entry(line, ids, read_fields(value, 1000.0))
     entry.real_tokens = length
-    entry.output = b""
+    entry.output_ids = []
     return entry
 
 
@@ -135,11 +134,11 @@ def chat_reader(model: Any) -> Callable[[int, Any], Entry]:
             raise UsageError(
                 f"{front_end.name} has no tokenizer, and a cache works on token ids; name a model with one"
             )
-        entry = Entry(line, packed(list(ids), "the rendered prompt"), fields)
-        if not entry.data:
+        entry = Entry(line, check_ids(list(ids), "the rendered prompt"), fields)
+        if not entry.token_ids:
             raise BadEntry("the rendered prompt is empty")
-        if not entry.output and chat.generated is not None and chat.generated.token_ids is not None:
-            entry.output = packed(list(chat.generated.token_ids), "generated_ids")
+        if not entry.output_ids and chat.generated is not None and chat.generated.token_ids is not None:
+            entry.output_ids = check_ids(list(chat.generated.token_ids), "generated_ids")
         return entry
 
     return read
