@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-__all__ = ["NaiveSglang"]
+__all__ = ["NaiveSglang", "Sent"]
 
 
 class Run:

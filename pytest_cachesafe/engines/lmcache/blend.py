@@ -85,14 +85,10 @@ class BlendStore:
         data = pack(token_ids)
         hit, keys = self._look_up(data)
         tokens, size = len(data) // WIDTH, self.chunk_size
-        # As for chunks: a prompt that was found in part is stored only if it reaches a new chunk, from the last whole
-        # chunk of what was found on.
+        # As for chunks: a prompt that was found in part is stored only if it reaches a new chunk.
         if hit.hit_tokens and tokens < (hit.hit_tokens // size + 1) * size:
             return hit
-        first = hit.hit_tokens // size * size
-        for segment, key in zip(hit.segments, keys, strict=True):
-            if segment.start >= first and segment.end > segment.start:
-                self._keys.add(key)
+        self._keys.update(key for segment, key in zip(hit.segments, keys, strict=True) if segment.end > segment.start)
         return hit
 
     def __len__(self) -> int:
