@@ -298,7 +298,7 @@ def test_events_name_whole_digests_on_request() -> None:
 TOKENS = st.lists(st.integers(0, 2), min_size=1, max_size=14)
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=60)
 @given(st.lists(st.tuples(TOKENS, TOKENS, st.integers(0, 3)), max_size=12))
 def test_events_tell_what_is_cached(traffic: list[tuple[list[int], list[int], int]]) -> None:
     """Whoever follows the events knows how many blocks have each key, and so what a look-up finds."""

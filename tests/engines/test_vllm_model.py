@@ -158,7 +158,7 @@ def test_equal_to_the_slow_model_over_long_runs(seed: int) -> None:
             pair.check()
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=200)
 @given(OPTIONS, st.lists(STEP, max_size=60))
 def test_equal_to_the_slow_model_after_every_step(options: dict[str, Any], steps: list[Any]) -> None:
     pair = Pair(options)

@@ -108,16 +108,16 @@ def test_memory_is_bounded_by_the_pool_not_by_the_log(kind: str) -> None:
             request.append([1])
             request.free()
 
-    serve(0, 1000)
+    serve(0, 300)
     tracemalloc.start()
     try:
-        serve(1000, 500)
+        serve(300, 200)
         before = tracemalloc.get_traced_memory()[0]
-        serve(1500, 2000)
+        serve(500, 1000)
         after = tracemalloc.get_traced_memory()[0]
     finally:
         tracemalloc.stop()
-    # 2,000 requests of 30 blocks: one word each would be 480 kB.
+    # 1,000 requests of 30 blocks: one word each would be 240 kB.
     assert after - before < 40_000
 
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Hashable, Sequence
-from itertools import chain
 
 __all__ = ["ROOT", "BlockPool"]
 
@@ -195,19 +194,19 @@ class BlockPool:
             got.append(block)
         self._stale_entries -= skipped
         taken += got
-        key_of, names, others, moved, evicted = self._key_of, self._names, self._others, self._moved, self.evicted
+        key_of, names, others, moved = self._key_of, self._names, self._others, self._moved
+        if self.evicted is not None:
+            self.evicted += [block for block in got if key_of[block] is not None]
         for block in got:
             key = key_of[block]
             if key is None:
                 continue
             if others and key in others:
                 self._pass_on(block, key)
+            elif moved:
+                moved.pop(names.pop(key), None)
             else:
-                name = names.pop(key)
-                if moved:
-                    moved.pop(name, None)
-            if evicted is not None:
-                evicted.append(block)
+                del names[key]
 
     def _pass_on(self, block: int, key: _Key) -> None:
         """Take a block away from a key that has others."""
@@ -282,6 +281,7 @@ class BlockPool:
             The name of the last key.
         """
         names, key_of = self._names, self._key_of
+        key: _Key
         if not new:
             at = 0
             for block, content in zip(blocks, contents, strict=True):
@@ -298,33 +298,38 @@ class BlockPool:
                 return parent
             if at:
                 blocks, contents = blocks[at:], contents[at:]
-        given: Sequence[int] = blocks
         if self._moved and not self._moved.keys().isdisjoint(blocks):
-            given = [self._other_name(block) if block in self._moved else block for block in blocks]
-        # The last name is nobody's parent yet.
-        pairs = zip(chain((parent,), given), contents, strict=False)
-        keys: list[_Key]
+            return self._index_with_care(blocks, contents, parent)
         if plain:
             span = _SPAN
-            keys = [name * span + token for name, token in pairs]  # type: ignore[operator]
+            for block, token in zip(blocks, contents, strict=True):
+                names[key := parent * span + token] = parent = block  # type: ignore[operator]
+                key_of[block] = key
         elif self._single:
-            keys = [self._key(*pair) for pair in pairs]
+            for block, content in zip(blocks, contents, strict=True):
+                names[key := self._key(parent, content)] = parent = block
+                key_of[block] = key
         else:
-            keys = list(pairs)
-        names.update(zip(keys, given, strict=True))
-        for block, key in zip(blocks, keys, strict=True):
-            key_of[block] = key
-        return given[-1]
+            for block, content in zip(blocks, contents, strict=True):
+                names[key := (parent, content)] = parent = block
+                key_of[block] = key
+        return parent
+
+    def _index_with_care(self, blocks: Sequence[int], contents: Sequence[Hashable], parent: int) -> int:
+        """As the end of `index`, where the id of a block still names an older key that other blocks keep."""
+        for block, content in zip(blocks, contents, strict=True):
+            key = self._key(parent, content)
+            parent = block
+            if block in self._moved:
+                parent = self._spare_name
+                self._spare_name -= 1
+                self._moved[parent] = block
+            self._names[key] = parent
+            self._key_of[block] = key
+        return parent
 
     def _key(self, parent: int, content: Hashable) -> _Key:
         return parent * _SPAN + content if isinstance(content, int) else (parent, content)
-
-    def _other_name(self, block: int) -> int:
-        """A name for a new key of `block`, whose id still names an older key that other blocks keep."""
-        name = self._spare_name
-        self._spare_name -= 1
-        self._moved[name] = block
-        return name
 
     # Whole pool.
 
