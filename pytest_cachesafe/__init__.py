@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pytest_cachesafe.engines.cache import PrefixCache
+    from pytest_cachesafe.engines.rag import rag_order
     from pytest_cachesafe.engines.replay import replay
     from pytest_cachesafe.frontends.template import ChatTemplate
+    from pytest_cachesafe.kv.probe import KVProbe
+    from pytest_cachesafe.kv.result import KVFailure
     from pytest_cachesafe.prefix.accept import Accept
     from pytest_cachesafe.prefix.compare import compare
     from pytest_cachesafe.prefix.result import PrefixFailure, StabilityReport
@@ -29,6 +32,8 @@ __all__ = [
     "Accept",
     "CachesafeWarning",
     "ChatTemplate",
+    "KVFailure",
+    "KVProbe",
     "PrefixCache",
     "PrefixFailure",
     "Prompt",
@@ -45,6 +50,7 @@ __all__ = [
     "check_prefix_stable",
     "check_reuse",
     "compare",
+    "rag_order",
     "replay",
 ]
 
@@ -54,6 +60,8 @@ _HOMES = {
     "Accept": "pytest_cachesafe.prefix.accept",
     "CachesafeWarning": "pytest_cachesafe.stability",
     "ChatTemplate": "pytest_cachesafe.frontends.template",
+    "KVFailure": "pytest_cachesafe.kv.result",
+    "KVProbe": "pytest_cachesafe.kv.probe",
     "PrefixCache": "pytest_cachesafe.engines.cache",
     "PrefixFailure": "pytest_cachesafe.prefix.result",
     "Prompt": "pytest_cachesafe.prompt",
@@ -69,6 +77,7 @@ _HOMES = {
     "check_prefix_stable": "pytest_cachesafe.stability",
     "check_reuse": "pytest_cachesafe.reuse",
     "compare": "pytest_cachesafe.prefix.compare",
+    "rag_order": "pytest_cachesafe.engines.rag",
     "replay": "pytest_cachesafe.engines.replay",
 }
 
