@@ -315,7 +315,7 @@ def discover(paths: Sequence[Path], settings: Settings) -> Discovery:
         for file in part.files:
             if file.name.startswith(below):
                 files.setdefault(file.name, file)
-        templates.update(name for name in part.templates if name.startswith(below))
+        templates.update(name for name in part.templates if name.startswith(below) and is_prompt_template(name))
         problems.update(p for p in part.problems if p.name == (item.name or ".") or p.name.startswith(below))
     found.files.extend(sorted(files.values()))
     found.templates.extend(sorted(templates))
@@ -359,8 +359,10 @@ def _take_file(
         found.excluded.append(f"{item.text}: {reason}")
         return
     last = item.name.rpartition("/")[2]
-    if last.endswith(TEMPLATE_SUFFIXES):
+    if is_prompt_template(item.name):
         templates.add(item.name)
+    elif last.endswith(TEMPLATE_SUFFIXES):
+        found.excluded.append(f"{item.text}: no prompt template by its name")
     elif last.endswith((".py", ".pyw")) or "." not in last.strip("."):
         if item.stat.st_size > MAX_BYTES:
             problems.add(_too_large(item.name, item.stat.st_size))

@@ -49,13 +49,14 @@ _NO_TABLES = _NoTables()
 
 class Passed(NamedTuple):
     """The outcome: findings named relative to the root, one name per suppressed finding; `extra`: files that were read
-    beside those of the index."""
+    beside those of the index; `unread`: files that could not be read, with the reason."""
 
     findings: list[Finding]
     suppressed: list[str]
     crashed: list[str]
     warnings: list[str]
     extra: frozenset[str]
+    unread: Mapping[str, str] = {}
 
 
 class Pipeline:
@@ -67,6 +68,7 @@ class Pipeline:
         self.store = store
         self.crashed: list[str] = []
         self.warnings: list[str] = []
+        self.unread: dict[str, str] = {}
         self._units: dict[str, Unit] = {}
         # What arrives in prompt templates that read a clock themselves.
         self._templates: dict[str, list[Arrival]] = {}
@@ -149,7 +151,7 @@ class Pipeline:
                 return file.read()
         except OSError as error:
             # Readable when the folder was looked through, gone or closed now.
-            self.crashed.append(f"{name}: cannot be read: {error.strerror or error}")
+            self.unread[name] = error.strerror or str(error)
             return None
 
     def _flags_of(self, data: bytes) -> int:
@@ -198,9 +200,13 @@ class Pipeline:
         from pytest_cachesafe.lint.parallel import spread
 
         def work(names: Sequence[str]) -> Any:
-            before = len(self.crashed)
+            before, unread = len(self.crashed), set(self.unread)
             units = [(name, self._examiner.unit(name, flags[name])) for name in names]
-            return [[[name, encoded(unit), unit.parsed] for name, unit in units], self.crashed[before:]]
+            return [
+                [[name, encoded(unit), unit.parsed] for name, unit in units],
+                self.crashed[before:],
+                {name: reason for name, reason in self.unread.items() if name not in unread},
+            ]
 
         fresh = []
         for name in candidates:
@@ -210,14 +216,15 @@ class Pipeline:
             else:
                 self._units[name] = known
         crashed = list(self.crashed)
-        for units, faults in spread(fresh, work, self.jobs):
+        for units, faults, unread in spread(fresh, work, self.jobs):
             crashed += faults
+            self.unread.update(unread)
             for name, (hits, votes, reports, used, problem), parsed in units:
                 stored = StoredUnit(hits, votes, reports, tuple(used), problem)
                 made = decoded(stored, self.project.rules.codes)
                 if made is not None:
                     self._units[name] = made
-                    if not faults:
+                    if not faults and not unread:
                         self._keep(name, made._replace(parsed=parsed))
         self.crashed[:] = crashed
 
@@ -231,9 +238,9 @@ class Pipeline:
         known = self._kept(name)
         if known is not None:
             return known
-        crashes = len(self.crashed)
+        faults = len(self.crashed) + len(self.unread)
         unit = self._examiner.unit(name, flag)
-        if len(self.crashed) == crashes:
+        if len(self.crashed) + len(self.unread) == faults:
             self._keep(name, unit)
         return unit
 
@@ -253,7 +260,8 @@ class Pipeline:
         if not (commented or self._templates or any(unit.hits or unit.reports or unit.problem for unit in units)):
             # The usual case in a commit hook: nothing of what follows need be imported.
             read = {name for unit in units for name in unit.used}
-            return Passed([], [], self.crashed, self.warnings, frozenset(read - self.project.files.keys()))
+            extra_files = frozenset(read - self.project.files.keys())
+            return Passed([], [], self.crashed, self.warnings, extra_files, self.unread)
         from cachesafe_rules.folding import fold
         from cachesafe_rules.model import ModuleView
         from pytest_cachesafe.lint.conclude import Concluder
@@ -286,6 +294,7 @@ class Pipeline:
             [*self.crashed, *concluded.crashed],
             [*self.warnings, *concluded.warnings],
             frozenset(extra - self.project.files.keys()),
+            self.unread,
         )
 
     def _text(self, name: str) -> bytes | None:

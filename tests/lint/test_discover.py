@@ -43,10 +43,10 @@ def names(entries: Iterable[Any]) -> list[str]:
 
 
 def test_python_files_in_order_with_their_stamps(tmp_path: Path) -> None:
-    make(tmp_path, "b.py", "a/c.py", "a/d.pyi", "a/e.txt", "é x.py", "a/data.json", "Makefile")
+    make(tmp_path, "b.py", "a/c.py", "a/d.pyi", "a/e.txt", "a/prompt.txt", "é x.py", "a/data.json", "Makefile")
     got = found(tmp_path)
     assert names(got.files) == ["a/c.py", "b.py", "é x.py"]
-    assert got.templates == ["a/e.txt"]
+    assert got.templates == ["a/prompt.txt"]
     entry = got.files[0]
     at = (tmp_path / "a" / "c.py").stat()
     assert entry == ("a/c.py", str(tmp_path.resolve() / "a" / "c.py"), at.st_size, at.st_mtime_ns, False)
