@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from pytest_cachesafe.lint.rule_set import RuleSet
     from pytest_cachesafe.lint.settings import Settings
 
-__all__ = ["BINARY", "COMMENT", "ENTRY", "REQUEST", "Examiner", "Project"]
+__all__ = ["BINARY", "COMMENT", "ENTRY", "OVERRIDE", "REQUEST", "Examiner", "Project"]
 
 # What the pre-filter knows of a file: may hold a sink, builds requests or keeps a conversation, is no text, may hold a
-# suppression.
-ENTRY, REQUEST, BINARY, COMMENT = 1, 2, 4, 8
+# suppression, may override something of a file that holds a sink.
+ENTRY, REQUEST, BINARY, COMMENT, OVERRIDE = 1, 2, 4, 8, 16
 
 
 class Project(NamedTuple):

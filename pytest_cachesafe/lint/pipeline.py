@@ -13,8 +13,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_cachesafe.lint.cache import StoredUnit
-from pytest_cachesafe.lint.examine import BINARY, COMMENT, ENTRY, REQUEST, Examiner, Project
+from pytest_cachesafe.lint.examine import BINARY, COMMENT, ENTRY, OVERRIDE, REQUEST, Examiner, Project
 from pytest_cachesafe.lint.literals import Literals
+from pytest_cachesafe.lint.overrides import may_override, overriding
 from pytest_cachesafe.lint.units import Unit, decoded, encoded
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ class Pipeline:
         self.warnings: list[str] = []
         self.unread: dict[str, str] = {}
         self._units: dict[str, Unit] = {}
+        self._raised: frozenset[str] = frozenset()
         # What arrives in prompt templates that read a clock themselves.
         self._templates: dict[str, list[Arrival]] = {}
         self._examiner = Examiner(project, self._read, self.crashed)
@@ -97,6 +99,7 @@ class Pipeline:
         With a few wanted files only what can concern them is analysed; findings elsewhere are then incomplete.
         """
         flags = self._prefilter()
+        self._raise(flags)
         candidates = [name for name, flag in flags.items() if flag & (ENTRY | REQUEST) and self._counts(name)]
         looked_at = [name for name in flags if wanted is None or name in wanted]
         # Told by one byte, so in large trees as well.
@@ -143,6 +146,21 @@ class Pipeline:
             flags[name] = flag
         return flags
 
+    def _raise(self, flags: dict[str, int]) -> None:
+        """Files that override what a file with a sink calls are looked at as if they held one."""
+        may = [name for name, flag in flags.items() if flag & OVERRIDE and self._counts(name)]
+        if not may:
+            return
+        entries = [name for name, flag in flags.items() if flag & ENTRY and self._counts(name)]
+        self._raised = overriding(may, entries, self._read)
+        for name in self._raised:
+            flags[name] |= ENTRY
+
+    def _stored(self, name: str) -> StoredUnit | None:
+        """What the cache has of a file; nothing where that was made while no sink could be reached from it."""
+        known = self.store.unit(name)
+        return None if known is not None and name in self._raised and set(known.used) <= {name} else known
+
     def _read(self, name: str) -> bytes | None:
         if name in self.project.overlay:
             return self.project.overlay[name]
@@ -161,6 +179,8 @@ class Pipeline:
         if flag or self._request_words.any(data):
             flag |= REQUEST
         # A suppression names us or one of our rules; of a bare `noqa` nobody can say whether it is of use.
+        if not flag & ENTRY and may_override(data):
+            flag |= OVERRIDE
         if b"cachesafe" in data or b"CSF" in data:
             flag |= COMMENT
         return flag
@@ -229,7 +249,7 @@ class Pipeline:
         self.crashed[:] = crashed
 
     def _concerns(self, name: str, focus: set[str], near: frozenset[str] | None) -> bool:
-        known = self.store.unit(name)
+        known = self._stored(name)
         if known is not None:
             return not focus.isdisjoint(known.used) or any(hit[2][0] in focus for hit in known.hits)
         return near is None or name in near
@@ -246,7 +266,7 @@ class Pipeline:
 
     def _kept(self, name: str) -> Unit | None:
         """The unit that the cache has, unless it may differ with the text that is not on disk."""
-        stored = self.store.unit(name)
+        stored = self._stored(name)
         if stored is None or not self.project.overlay.keys().isdisjoint((name, *stored.used)):
             return None
         return decoded(stored, self.project.rules.codes)
