@@ -23,11 +23,10 @@ _LEVELS = 3
 
 
 class _Class(NamedTuple):
-    """A class by its text: the words in its brackets, its methods, those of them with a clock."""
+    """A class by its text: the words in its brackets, and its methods with a clock."""
 
     name: bytes
     bases: frozenset[bytes]
-    methods: frozenset[bytes]
     volatile: frozenset[bytes]
 
 
@@ -39,16 +38,15 @@ def may_override(data: bytes) -> bool:
 def overriding(names: Iterable[str], entries: Iterable[str], read: Callable[[str], bytes | None]) -> frozenset[str]:
     """Those of `names` that may override something of a class in one of the `entries`."""
     classes = {name: found for name in names if (found := _classes(read(name) or b""))}
+    asked = {method for found in classes.values() for one in found for method in one.volatile}
     wanted = {base for found in classes.values() for one in found for base in one.bases}
     # By class name: what its bases and itself define and call on their object.
     called: dict[bytes, frozenset[bytes]] = {}
-    for name in entries if wanted else ():
+    for name in entries if asked else ():
         data = read(name) or b""
-        if not any(base in data for base in wanted):
-            continue
-        for match in _CLASS.finditer(data):
+        methods = frozenset(m for m in asked if b"self." + m in data and b"def " + m in data)
+        for match in _CLASS.finditer(data) if methods else ():
             if match[1] in wanted:
-                methods = frozenset(m for m in _METHOD.findall(data) if b"self." + m in data)
                 called[match[1]] = called.get(match[1], frozenset()) | methods
     out: set[str] = set()
     for _ in range(_LEVELS):
@@ -82,6 +80,5 @@ def _classes(data: bytes) -> list[_Class]:
                 text, method.start(), starts[place + 1].start() if place + 1 < len(starts) else len(text)
             )
         ]
-        own = frozenset(method[1] for method in starts)
-        out.append(_Class(head[1], bases, own, frozenset(volatile) - {b"__init__"}))
+        out.append(_Class(head[1], bases, frozenset(volatile) - {b"__init__"}))
     return out
