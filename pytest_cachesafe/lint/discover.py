@@ -45,13 +45,12 @@ BUILT = frozenset(("build", "dist", "_build"))
 
 
 class FileEntry(NamedTuple):
-    """A file of the project. `name` is relative to its root, `path` absolute; `explicit`: given by its own name."""
+    """A file of the project. `name` is relative to its root, `path` absolute."""
 
     name: str
     path: str
     size: int
     mtime_ns: int
-    explicit: bool = False
 
 
 class Problem(NamedTuple):
@@ -367,7 +366,7 @@ def _take_file(
         if item.stat.st_size > MAX_BYTES:
             problems.add(_too_large(item.name, item.stat.st_size))
             return
-        entry = FileEntry(item.name, item.path, item.stat.st_size, item.stat.st_mtime_ns, explicit=True)
+        entry = FileEntry(item.name, item.path, item.stat.st_size, item.stat.st_mtime_ns)
         found.project[item.name] = files[item.name] = entry
     else:
         found.excluded.append(f"{item.text}: neither Python nor a prompt template")

@@ -154,7 +154,7 @@ def _stdin_run(options: LintOptions) -> Run:
         templates = sorted({*tree.templates, name})
         found = Discovery([], [name], [], [], [], files, templates, settings, tree.nested)
     else:
-        entry = FileEntry(name, str(folder / path.name), len(data), 0, explicit=True)
+        entry = FileEntry(name, str(folder / path.name), len(data), 0)
         files[name] = entry
         found = Discovery([entry], [], [], [], [], files, tree.templates, settings, tree.nested)
     reason = _left_out(name, found)
