@@ -68,6 +68,11 @@ class _Parser(argparse.ArgumentParser):
     def __init__(self, **keywords: Any) -> None:
         super().__init__(**keywords, formatter_class=_Formatter)
 
+    def _print_message(self, message: str, file: Any = None) -> None:
+        # Python 3.10 lets this out as a fault of ours; `main` finds out by itself that nothing can be written.
+        with contextlib.suppress(OSError):
+            super()._print_message(message, file)
+
     def declare(self) -> None:
         """Declare the subcommand's options, once."""
         if self.module is not None:

@@ -54,10 +54,16 @@ def closest(word: object, known: Iterable[str], *, names: bool = True) -> str:
 
 
 def file_stamp(path: str) -> tuple[int, int] | None:
-    """(mtime in nanoseconds, size in bytes) of a regular file; None where there is none."""
+    """(mtime in nanoseconds, size in bytes) of a regular file; None where there is none.
+
+    Raises:
+        UsageError: a link that leads nowhere, which somebody meant to be read.
+    """
     try:
         found = os.stat(path)
     except OSError:
+        if os.path.islink(path):
+            raise UsageError(f"{path}: a link that leads nowhere: mend or remove it") from None
         return None
     return (found.st_mtime_ns, found.st_size) if stat.S_ISREG(found.st_mode) else None
 
@@ -103,6 +109,8 @@ def _parse(path: str, data: bytes) -> dict[str, Any]:
         import tomllib
     else:
         import tomli as tomllib
+    if data.startswith(b"\xef\xbb\xbf"):
+        raise UsageError(f"{path}:1:1: not valid TOML: begins with a byte order mark; save it as UTF-8 without one")
     try:
         parsed: dict[str, Any] = tomllib.loads(data.decode("utf-8"))
     except UnicodeDecodeError as error:

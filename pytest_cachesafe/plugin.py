@@ -93,10 +93,24 @@ class _Child:
         items[:] = [item for item in items if item.nodeid == self.nodeid]
 
 
+def _lints(config: pytest.Config) -> bool:
+    on = "lint" in options.given(config) and bool(options.effective(config)["lint"].value)
+    return on and node.rerun_target() is None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection(session: pytest.Session) -> None:
+    """Ids of findings are no tests that pytest could look for."""
+    if _lints(session.config):
+        from pytest_cachesafe.lint.asked import take_ids
+
+        take_ids(session.config)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
     """The linter's findings beside the tests."""
-    if "lint" in options.given(config) and options.effective(config)["lint"].value and node.rerun_target() is None:
+    if _lints(config):
         from pytest_cachesafe.lint.items import lint_items
 
         items.extend(lint_items(session))

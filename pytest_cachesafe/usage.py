@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["UsageError"]
+__all__ = ["NothingToLint", "UsageError"]
 
 
 class UsageError(Exception):
@@ -10,3 +10,7 @@ class UsageError(Exception):
 
     The command line prints it and exits with 2; in a test it fails the test with that line. It is never a verdict.
     """
+
+
+class NothingToLint(UsageError):
+    """The paths hold no file that the linter reads."""

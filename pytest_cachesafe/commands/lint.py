@@ -93,7 +93,7 @@ def run(args: argparse.Namespace) -> Printed:
     outcome = run_lint(options)
     result = outcome.result
     status = 2 if outcome.failed else 1 if _counts(outcome.result, args.strict) and not args.exit_zero else 0
-    told = [*(f"warning: {line}" for line in result.warnings), *result.crashed]
+    told = [*(f"warning: {line}" for line in result.warnings), *result.faults]
     before: tuple[str, ...] = ()
     if told:
         # File names, and words of rules that failed: harmless on a terminal.

@@ -10,7 +10,7 @@ from pytest_cachesafe.engines.cache import PrefixCache
 from pytest_cachesafe.kv.boundary import common_length
 from pytest_cachesafe.kv.caches import CacheMaker, crop, length
 from pytest_cachesafe.kv.forward import Forward
-from pytest_cachesafe.kv.greedy import Decoded, compare_logits, decode, margin
+from pytest_cachesafe.kv.greedy import Decoded, compare_logits, decode, text_gap
 from pytest_cachesafe.kv.load import LoadedModel
 from pytest_cachesafe.kv.result import ChatReport, ChatTurn, Setting
 from pytest_cachesafe.prefix.compare import compare
@@ -227,4 +227,4 @@ def _verify(forward: Forward, loaded: LoadedModel, ids: list[int], found: Decode
     rows = list(forward(ids + found.token_ids[:-1], None, keep=number).logits)
     turn.difference = compare_logits(found.rows, rows)
     turn.same_text = [int(r.argmax()) for r in rows] == [int(r.argmax()) for r in found.rows]
-    turn.margin = margin(rows)
+    turn.text_gap = text_gap([int(r.argmax()) for r in found.rows], rows)

@@ -8,7 +8,7 @@ from typing import Any
 
 from pytest_cachesafe.kv.forward import Forward
 
-__all__ = ["Decoded", "compare_logits", "decode", "margin"]
+__all__ = ["Decoded", "compare_logits", "decode", "text_gap"]
 
 
 @dataclass(slots=True)
@@ -43,9 +43,16 @@ def decode(
     return found
 
 
-def margin(rows: Sequence[Any]) -> float | None:
-    """Least distance between the best and the second best logit of any row."""
-    return min((float(best - second) for best, second in (row.topk(2).values for row in rows)), default=None)
+def text_gap(token_ids: Sequence[int], rows: Sequence[Any]) -> float:
+    """How far a token lies below the best one where it first is not the choice of its row of logits; 0 if it always is.
+
+    Two rows that differ by d at most can choose differently where this is 2 d or less: a near tie.
+    """
+    for token, row in zip(token_ids, rows, strict=True):
+        best = int(row.argmax())
+        if token != best:
+            return float(row[best] - row[token])
+    return 0.0
 
 
 def compare_logits(ours: Sequence[Any], theirs: Sequence[Any]) -> float:

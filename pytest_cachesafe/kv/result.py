@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 __all__ = ["ChatReport", "ChatTurn", "Continuation", "KVFailure", "ReuseReport", "Setting"]
@@ -12,8 +12,8 @@ __all__ = ["ChatReport", "ChatTurn", "Continuation", "KVFailure", "ReuseReport",
 class KVFailure(AssertionError):
     """What was claimed of KV reuse is not what the model shows. The first line is complete in itself."""
 
-    def __init__(self, text: str, report: ReuseReport) -> None:
-        super().__init__(text)
+    def __init__(self, report: ReuseReport) -> None:
+        super().__init__(report.text())
         self.report = report
 
 
@@ -53,8 +53,8 @@ class Continuation:
     same_text: bool | None = None
     # Tokens generated greedily for the comparison.
     generated_tokens: int = 0
-    # Least distance between the two best logits where a token was chosen: below the difference a choice is chance.
-    margin: float | None = None
+    # Where the texts first part: how far our token lies below the best one there; 0 for the same text.
+    text_gap: float | None = None
 
 
 @dataclass
@@ -75,6 +75,8 @@ class ReuseReport:
     peak_bytes: int
     # What was merged at a boundary, in words.
     notes: list[str] = field(default_factory=list)
+    # What is not as it was asserted, in sentences, worst first.
+    failures: list[str] = field(default_factory=list)
     layout: Callable[[Any], str] | None = field(default=None, repr=False)
 
     @property
@@ -146,7 +148,15 @@ class ReuseReport:
             "peak_bytes": self.peak_bytes,
             "continuations": [asdict(c) for c in self.continuations],
             "notes": list(self.notes),
+            "failures": list(self.failures),
         }
+
+    def text(self, verbosity: int = 0, redact: str = "none") -> str:
+        """The report for people; neither argument changes it, for it holds numbers (a merged token in `notes` apart,
+        which is left out where text is redacted)."""
+        if redact != "none":
+            return str(replace(self, notes=[]))
+        return str(self)
 
     def __str__(self) -> str:
         return repr(self) if self.layout is None else self.layout(self)
@@ -179,7 +189,8 @@ class ChatTurn:
     difference: float | None = None
     # The reply's tokens, chosen greedily, are those of a run without any cache.
     same_text: bool | None = None
-    margin: float | None = None
+    # Where the choices first part: how far ours lies below the best one there; 0 for the same text.
+    text_gap: float | None = None
 
     @property
     def dropped_tokens(self) -> int:

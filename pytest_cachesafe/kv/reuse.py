@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pytest_cachesafe.kv.boundary import Boundary
 from pytest_cachesafe.kv.caches import CacheMaker, copy, crop, fingerprint, length
 from pytest_cachesafe.kv.forward import Forward
-from pytest_cachesafe.kv.greedy import compare_logits, decode, margin
+from pytest_cachesafe.kv.greedy import compare_logits, decode, text_gap
 from pytest_cachesafe.kv.load import LoadedModel
 from pytest_cachesafe.kv.memory import bytes_per_token, measured_bytes
 from pytest_cachesafe.kv.result import Continuation, ReuseReport, Setting
@@ -68,7 +68,9 @@ def check_reuse(
         )  # fmt: skip
         for number, item in enumerate(joined):
             started = time.perf_counter()
-            cache = copy(base) if way == "copy" else base
+            # Where the prefix's own end must go, cropping back to its length would leave something else there.
+            merged = item.kept < len(prefix_ids)
+            cache = copy(base) if way == "copy" or (way == "crop" and merged) else base
             kept = item.kept
             if way != "shared" and not crop(cache, kept):
                 # Only a merge at the boundary asks for it; what cannot be cut back is computed again.
@@ -81,7 +83,7 @@ def check_reuse(
                 _verify(loaded, forward, maker, item.token_ids, done.logits, cache, one, new_tokens)
             held = measured_bytes(cache) + (prefix_bytes if cache is not base else 0)
             report.peak_bytes = max(report.peak_bytes, held)
-            if way == "crop":
+            if cache is base and way == "crop":
                 started = time.perf_counter()
                 crop(base, len(prefix_ids))
                 one.handling_seconds += time.perf_counter() - started
@@ -112,4 +114,4 @@ def _verify(
     one.difference = compare_logits(ours.rows, rows)
     one.same_text = [int(row.argmax()) for row in rows] == ours.token_ids
     one.generated_tokens = len(ours.token_ids)
-    one.margin = margin(rows)
+    one.text_gap = text_gap(ours.token_ids, rows)

@@ -94,24 +94,74 @@ def write_baseline(
 
 
 def apply_baseline(
-    path: str | os.PathLike[str], findings: Iterable[Finding]
+    path: str | os.PathLike[str],
+    findings: Sequence[Finding],
+    gone: Callable[[str], bool] = lambda filename: False,
+    sources: Callable[[str], Sequence[str] | None] = lambda filename: None,
 ) -> tuple[list[Finding], list[Finding], list[Entry]]:
     """Divide findings, which must have fingerprints: those to report, those the baseline holds, and the entries of the
     baseline that no longer happen (with how many of them).
+
+    Entries of a file that is `gone` stand for the same statements in a file of which the baseline knows nothing: it was
+    renamed.
 
     Raises:
         UsageError: no such file, or no baseline of this version.
     """
     left = _read(path)
+    known = {entry.filename for entry in left}
+    kept, matched = _divided(findings, map(_key, findings), left)
+    old = sorted({entry.filename for entry, count in left.items() if count > 0 and gone(entry.filename)})
+    new = sorted({finding.location.filename or "" for finding in kept} - known) if old else ()
+    for name, other in _heirs(findings, new, old, left, sources):
+        own = [finding for finding in findings if finding.location.filename == name]
+        _, moved = _divided(own, _renamed(own, other, sources), left)
+        matched += moved
+        kept = [finding for finding in kept if all(finding is not one for one in moved)]
+    return kept, matched, [replace(entry, count=count) for entry, count in left.items() if count > 0]
+
+
+def _divided(
+    findings: Sequence[Finding], keys: Iterable[Entry], left: dict[Entry, int]
+) -> tuple[list[Finding], list[Finding]]:
+    """The findings without an entry under their key, and those with one, which is used up."""
     kept, matched = [], []
-    for finding in findings:
-        key = _key(finding)
+    for finding, key in zip(findings, keys, strict=True):
         if left.get(key, 0) > 0:
             left[key] -= 1
             matched.append(finding)
         else:
             kept.append(finding)
-    return kept, matched, [replace(entry, count=count) for entry, count in left.items() if count > 0]
+    return kept, matched
+
+
+def _renamed(findings: Sequence[Finding], name: str, sources: Callable[[str], Sequence[str] | None]) -> list[Entry]:
+    """The keys that all findings of one file would have if it had another name."""
+    texts = {name: sources(findings[0].location.filename or "")}
+    moved = [replace(finding, location=replace(finding.location, filename=name)) for finding in findings]
+    return [_key(finding) for finding in with_fingerprints(moved, texts.get)]
+
+
+def _heirs(
+    findings: Sequence[Finding],
+    new: Sequence[str],
+    old: Sequence[str],
+    left: Mapping[Entry, int],
+    sources: Callable[[str], Sequence[str] | None],
+) -> list[tuple[str, str]]:
+    """Pairs of a new and an old name, by how many findings of the one have an entry under the other."""
+    alike = []
+    for name in new:
+        own = [finding for finding in findings if finding.location.filename == name]
+        for other in old:
+            count = sum(left.get(key, 0) > 0 for key in _renamed(own, other, sources))
+            if count:
+                alike.append((-count, name, other))
+    pairs: dict[str, str] = {}
+    for _, name, other in sorted(alike):
+        if name not in pairs and other not in pairs.values():
+            pairs[name] = other
+    return list(pairs.items())
 
 
 def _key(finding: Finding) -> Entry:

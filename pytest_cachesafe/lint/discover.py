@@ -45,13 +45,12 @@ BUILT = frozenset(("build", "dist", "_build"))
 
 
 class FileEntry(NamedTuple):
-    """A file of the project. `name` is relative to its root, `path` absolute; `explicit`: given by its own name."""
+    """A file of the project. `name` is relative to its root, `path` absolute."""
 
     name: str
     path: str
     size: int
     mtime_ns: int
-    explicit: bool = False
 
 
 class Problem(NamedTuple):
@@ -315,7 +314,7 @@ def discover(paths: Sequence[Path], settings: Settings) -> Discovery:
         for file in part.files:
             if file.name.startswith(below):
                 files.setdefault(file.name, file)
-        templates.update(name for name in part.templates if name.startswith(below))
+        templates.update(name for name in part.templates if name.startswith(below) and is_prompt_template(name))
         problems.update(p for p in part.problems if p.name == (item.name or ".") or p.name.startswith(below))
     found.files.extend(sorted(files.values()))
     found.templates.extend(sorted(templates))
@@ -359,13 +358,15 @@ def _take_file(
         found.excluded.append(f"{item.text}: {reason}")
         return
     last = item.name.rpartition("/")[2]
-    if last.endswith(TEMPLATE_SUFFIXES):
+    if is_prompt_template(item.name):
         templates.add(item.name)
+    elif last.endswith(TEMPLATE_SUFFIXES):
+        found.excluded.append(f"{item.text}: no prompt template by its name")
     elif last.endswith((".py", ".pyw")) or "." not in last.strip("."):
         if item.stat.st_size > MAX_BYTES:
             problems.add(_too_large(item.name, item.stat.st_size))
             return
-        entry = FileEntry(item.name, item.path, item.stat.st_size, item.stat.st_mtime_ns, explicit=True)
+        entry = FileEntry(item.name, item.path, item.stat.st_size, item.stat.st_mtime_ns)
         found.project[item.name] = files[item.name] = entry
     else:
         found.excluded.append(f"{item.text}: neither Python nor a prompt template")

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from pytest_cachesafe.lint.rule_set import RuleSet
     from pytest_cachesafe.lint.settings import Settings
 
-__all__ = ["BINARY", "COMMENT", "ENTRY", "REQUEST", "Examiner", "Project"]
+__all__ = ["BINARY", "COMMENT", "ENTRY", "OVERRIDE", "REQUEST", "Examiner", "Project"]
 
 # What the pre-filter knows of a file: may hold a sink, builds requests or keeps a conversation, is no text, may hold a
-# suppression.
-ENTRY, REQUEST, BINARY, COMMENT = 1, 2, 4, 8
+# suppression, may override something of a file that holds a sink.
+ENTRY, REQUEST, BINARY, COMMENT, OVERRIDE = 1, 2, 4, 8, 16
 
 
 class Project(NamedTuple):
@@ -146,12 +146,15 @@ class Examiner:
     def checked(self, rule: Rule, name: str, view: Any) -> list[Report]:
         """A rule's reports on a file; a rule that fails is named, and the others go on."""
         from cachesafe_rules.api import Context, Report
+        from cachesafe_rules.policy import SEVERITIES
 
         reports: list[Report] = []
         try:
             for report in rule.check(Context(name, view, self._options)):
                 if not isinstance(report, Report):
                     raise TypeError(f"check() yields Report objects, not {type(report).__name__}")
+                if report.severity not in (None, *SEVERITIES):
+                    raise ValueError(f"a report's severity is error, warning or note, not {report.severity!r}")
                 if report.data:
                     # As it will come out of the cache: lists for tuples, strings for keys.
                     report.data = json.loads(json.dumps(report.data))

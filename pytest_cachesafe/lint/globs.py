@@ -12,6 +12,9 @@ from functools import lru_cache
 
 __all__ = ["Globs", "compile_globs", "pattern_fault"]
 
+# A character class as `_translate` reads it; a bracket right behind the first one stands for itself.
+_CLASS = re.compile(r"\[[\s\S][^\]]*\]")
+
 
 class Globs:
     """A set of patterns."""
@@ -51,6 +54,8 @@ def pattern_fault(pattern: str) -> str | None:
         return "contains '..': patterns are paths below the pyproject.toml"
     if "\\" in pattern:
         return "contains a backslash: write forward slashes"
+    if "[" in _CLASS.sub("", pattern):
+        return "has a '[' without its ']': write [[] for the character itself"
     try:
         re.compile(_translate(pattern))
     except re.error as error:

@@ -1,8 +1,7 @@
 """Findings as pytest items, so that one run gates tests and source: `pytest --cachesafe-lint`.
 
 Each error or warning is an item that fails; a project without any has one item that passes, so that the count shows
-that it was linted. Notes are told at the end of the run. What is linted is the project around pytest's root folder,
-whatever tests were asked for.
+that it was linted. Notes are told at the end of the run. What is reported is told by `asked`.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from pytest_cachesafe.usage import UsageError
+from pytest_cachesafe.usage import NothingToLint, UsageError
 
 if TYPE_CHECKING:
     from pytest_cachesafe.findings import Finding
@@ -67,20 +66,43 @@ class _Item(pytest.Item):
 
 
 def lint_items(session: pytest.Session) -> list[pytest.Item]:
-    """The items for the project around the root folder, in the order of the findings."""
-    root = session.config.rootpath
+    """The items for what is asked for, in the order of the findings.
+
+    Raises:
+        pytest.UsageError: a finding that was named by its id is not there.
+    """
+    from pytest_cachesafe.lint.asked import asked, ignored
+
+    config, root = session.config, session.config.rootpath
+    wanted = asked(config)
+    if wanted is None:
+        return []
     try:
-        outcome = _outcome(root)
+        outcome = _outcome(wanted.paths)
+    except NothingToLint:
+        # Folders of documents, say, which pytest may well have tests in.
+        return []
     except UsageError as error:
         return [_project_item(session, root, str(error))]
-    return list(_items(session, root, outcome))
+    if not outcome.result.files and not outcome.failed and str(root) not in wanted.paths:
+        return []
+    items = list(_items(session, root, outcome))
+    missing = [one for one in wanted.ids if all(item.nodeid != one for item in items)]
+    if missing and not outcome.failed:
+        raise pytest.UsageError(f"not found: {missing[0]} (no such finding, or no longer)")
+    return [
+        item
+        for item in items
+        if item.path == root
+        or (wanted.keeps(os.path.realpath(item.path), item.nodeid) and not ignored(config, item.path))
+    ]
 
 
-def _outcome(root: Path) -> Outcome:
+def _outcome(paths: tuple[str, ...]) -> Outcome:
     from pytest_cachesafe.lint.options import LintOptions
     from pytest_cachesafe.lint.run import run_lint
 
-    return run_lint(LintOptions((str(root),)))
+    return run_lint(LintOptions(paths))
 
 
 def _items(session: pytest.Session, root: Path, outcome: Outcome) -> Iterator[pytest.Item]:
@@ -90,7 +112,7 @@ def _items(session: pytest.Session, root: Path, outcome: Outcome) -> Iterator[py
     result = outcome.result
     failing = [finding for finding in result.findings if str(finding.severity) != "note"]
     notes = [finding for finding in result.findings if str(finding.severity) == "note"]
-    told = [*result.crashed, *(result.warnings if outcome.failed else ())]
+    told = [*result.faults, *(result.warnings if outcome.failed else ())]
     if outcome.failed or notes or not failing:
         lines = render("concise", LintResult(findings=notes), sources=outcome.sources).splitlines()
         yield _project_item(session, root, "\n".join(told) if outcome.failed else None, lines)

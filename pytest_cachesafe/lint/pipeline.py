@@ -13,8 +13,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_cachesafe.lint.cache import StoredUnit
-from pytest_cachesafe.lint.examine import BINARY, COMMENT, ENTRY, REQUEST, Examiner, Project
+from pytest_cachesafe.lint.examine import BINARY, COMMENT, ENTRY, OVERRIDE, REQUEST, Examiner, Project
 from pytest_cachesafe.lint.literals import Literals
+from pytest_cachesafe.lint.overrides import may_override, overriding
 from pytest_cachesafe.lint.units import Unit, decoded, encoded
 
 if TYPE_CHECKING:
@@ -49,13 +50,14 @@ _NO_TABLES = _NoTables()
 
 class Passed(NamedTuple):
     """The outcome: findings named relative to the root, one name per suppressed finding; `extra`: files that were read
-    beside those of the index."""
+    beside those of the index; `unread`: files that could not be read, with the reason."""
 
     findings: list[Finding]
     suppressed: list[str]
     crashed: list[str]
     warnings: list[str]
     extra: frozenset[str]
+    unread: Mapping[str, str] = {}
 
 
 class Pipeline:
@@ -67,7 +69,9 @@ class Pipeline:
         self.store = store
         self.crashed: list[str] = []
         self.warnings: list[str] = []
+        self.unread: dict[str, str] = {}
         self._units: dict[str, Unit] = {}
+        self._raised: frozenset[str] = frozenset()
         # What arrives in prompt templates that read a clock themselves.
         self._templates: dict[str, list[Arrival]] = {}
         self._examiner = Examiner(project, self._read, self.crashed)
@@ -95,6 +99,7 @@ class Pipeline:
         With a few wanted files only what can concern them is analysed; findings elsewhere are then incomplete.
         """
         flags = self._prefilter()
+        self._raise(flags)
         candidates = [name for name, flag in flags.items() if flag & (ENTRY | REQUEST) and self._counts(name)]
         looked_at = [name for name in flags if wanted is None or name in wanted]
         # Told by one byte, so in large trees as well.
@@ -141,6 +146,21 @@ class Pipeline:
             flags[name] = flag
         return flags
 
+    def _raise(self, flags: dict[str, int]) -> None:
+        """Files that override what a file with a sink calls are looked at as if they held one."""
+        may = [name for name, flag in flags.items() if flag & OVERRIDE and self._counts(name)]
+        if not may:
+            return
+        entries = [name for name, flag in flags.items() if flag & ENTRY and self._counts(name)]
+        self._raised = overriding(may, entries, self._read)
+        for name in self._raised:
+            flags[name] |= ENTRY
+
+    def _stored(self, name: str) -> StoredUnit | None:
+        """What the cache has of a file; nothing where that was made while no sink could be reached from it."""
+        known = self.store.unit(name)
+        return None if known is not None and name in self._raised and set(known.used) <= {name} else known
+
     def _read(self, name: str) -> bytes | None:
         if name in self.project.overlay:
             return self.project.overlay[name]
@@ -149,7 +169,7 @@ class Pipeline:
                 return file.read()
         except OSError as error:
             # Readable when the folder was looked through, gone or closed now.
-            self.crashed.append(f"{name}: cannot be read: {error.strerror or error}")
+            self.unread[name] = error.strerror or str(error)
             return None
 
     def _flags_of(self, data: bytes) -> int:
@@ -159,6 +179,8 @@ class Pipeline:
         if flag or self._request_words.any(data):
             flag |= REQUEST
         # A suppression names us or one of our rules; of a bare `noqa` nobody can say whether it is of use.
+        if not flag & ENTRY and may_override(data):
+            flag |= OVERRIDE
         if b"cachesafe" in data or b"CSF" in data:
             flag |= COMMENT
         return flag
@@ -198,9 +220,13 @@ class Pipeline:
         from pytest_cachesafe.lint.parallel import spread
 
         def work(names: Sequence[str]) -> Any:
-            before = len(self.crashed)
+            before, unread = len(self.crashed), set(self.unread)
             units = [(name, self._examiner.unit(name, flags[name])) for name in names]
-            return [[[name, encoded(unit), unit.parsed] for name, unit in units], self.crashed[before:]]
+            return [
+                [[name, encoded(unit), unit.parsed] for name, unit in units],
+                self.crashed[before:],
+                {name: reason for name, reason in self.unread.items() if name not in unread},
+            ]
 
         fresh = []
         for name in candidates:
@@ -210,19 +236,20 @@ class Pipeline:
             else:
                 self._units[name] = known
         crashed = list(self.crashed)
-        for units, faults in spread(fresh, work, self.jobs):
+        for units, faults, unread in spread(fresh, work, self.jobs):
             crashed += faults
+            self.unread.update(unread)
             for name, (hits, votes, reports, used, problem), parsed in units:
                 stored = StoredUnit(hits, votes, reports, tuple(used), problem)
                 made = decoded(stored, self.project.rules.codes)
                 if made is not None:
                     self._units[name] = made
-                    if not faults:
+                    if not faults and not unread:
                         self._keep(name, made._replace(parsed=parsed))
         self.crashed[:] = crashed
 
     def _concerns(self, name: str, focus: set[str], near: frozenset[str] | None) -> bool:
-        known = self.store.unit(name)
+        known = self._stored(name)
         if known is not None:
             return not focus.isdisjoint(known.used) or any(hit[2][0] in focus for hit in known.hits)
         return near is None or name in near
@@ -231,15 +258,15 @@ class Pipeline:
         known = self._kept(name)
         if known is not None:
             return known
-        crashes = len(self.crashed)
+        faults = len(self.crashed) + len(self.unread)
         unit = self._examiner.unit(name, flag)
-        if len(self.crashed) == crashes:
+        if len(self.crashed) + len(self.unread) == faults:
             self._keep(name, unit)
         return unit
 
     def _kept(self, name: str) -> Unit | None:
         """The unit that the cache has, unless it may differ with the text that is not on disk."""
-        stored = self.store.unit(name)
+        stored = self._stored(name)
         if stored is None or not self.project.overlay.keys().isdisjoint((name, *stored.used)):
             return None
         return decoded(stored, self.project.rules.codes)
@@ -253,7 +280,8 @@ class Pipeline:
         if not (commented or self._templates or any(unit.hits or unit.reports or unit.problem for unit in units)):
             # The usual case in a commit hook: nothing of what follows need be imported.
             read = {name for unit in units for name in unit.used}
-            return Passed([], [], self.crashed, self.warnings, frozenset(read - self.project.files.keys()))
+            extra_files = frozenset(read - self.project.files.keys())
+            return Passed([], [], self.crashed, self.warnings, extra_files, self.unread)
         from cachesafe_rules.folding import fold
         from cachesafe_rules.model import ModuleView
         from pytest_cachesafe.lint.conclude import Concluder
@@ -286,6 +314,7 @@ class Pipeline:
             [*self.crashed, *concluded.crashed],
             [*self.warnings, *concluded.warnings],
             frozenset(extra - self.project.files.keys()),
+            self.unread,
         )
 
     def _text(self, name: str) -> bytes | None:

@@ -19,10 +19,11 @@ Sources = Callable[[str], "Sequence[str] | None"]
 class LintResult:
     """One run. `findings` are what is reported, ordered by path, row, column and code.
 
-    `warnings` and `crashed` are sentences: what was left out of the run (a file too large), and which rule failed on
-    which file. `files` counts the files looked at; `suppressed`, `baselined` and `fixed` count findings that are
-    therefore not in `findings`; `stale` counts entries of the baseline that no longer happen. `strict`: notes count
-    as failures. `dry`: nothing was written, `fixed` are the findings that would have been mended.
+    `warnings`, `unread` and `crashed` are sentences: what was left out of the run (a file too large), what was asked
+    for and cannot be read, and which rule failed on which file. `files` counts the files looked at; `suppressed`,
+    `baselined` and `fixed` count findings that are therefore not in `findings`; `stale` counts entries of the baseline
+    that no longer happen. `strict`: notes count as failures. `dry`: nothing was written, `fixed` are the findings that
+    would have been mended.
     """
 
     findings: list[Finding] = field(default_factory=list)
@@ -35,3 +36,9 @@ class LintResult:
     crashed: list[str] = field(default_factory=list)
     strict: bool = False
     dry: bool = False
+    unread: list[str] = field(default_factory=list)
+
+    @property
+    def faults(self) -> list[str]:
+        """Why the run says less than was asked of it."""
+        return [*self.unread, *self.crashed]

@@ -183,7 +183,7 @@ def passed_of(run: Run, options: LintOptions, started: int) -> Passed:
         templates=templates,
     )
     store.save()
-    if wanted is None and not run.overlay and not passed.crashed:
+    if wanted is None and not run.overlay and not passed.crashed and not passed.unread:
         found = []
         if passed.findings:
             from pytest_cachesafe.lint.encode import finding_json
@@ -251,11 +251,16 @@ def judge(options: LintOptions, passes: Sequence[tuple[Run, Passed]]) -> Outcome
         looked_at = [name for name in (*(entry.name for entry in found.files), *found.templates) if name in run.wanted]
         tests = [name for name in looked_at if run.is_left_out_test(name)]
         result.files += len(looked_at) - len(tests)
-        result.warnings += [*found.warnings, *found.unreadable, *share.warnings]
+        result.warnings += [*found.warnings, *share.warnings]
         left_out += found.excluded
         left_out += [f"{name}: a test, left out (--include-tests)" for name in tests]
         result.crashed += passed.crashed
-        failed = failed or bool(passed.crashed or run.discovery.unreadable)
+        for name in sorted(passed.unread):
+            line = f"{name}: cannot be read: {passed.unread[name]}"
+            # What nobody asked for may hold a helper or a prompt, but is no reason to stop a commit.
+            (result.unread if name in run.wanted else result.warnings).append(line)
+        result.unread += found.unreadable
+        failed = bool(result.crashed or result.unread)
         fired = {finding.code for finding in share.findings}
         rules.update(RuleSet(run.codes, run.others).of(fired))
         if share.written is not None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_cachesafe.usage import UsageError
+from pytest_cachesafe.usage import NothingToLint, UsageError
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Rule
@@ -103,14 +103,14 @@ def runs_of(options: LintOptions) -> list[Run]:
     Raises:
         UsageError: see `lint`.
     """
-    from pytest_cachesafe.lint.discover import discover, is_prompt_template, projects
+    from pytest_cachesafe.lint.discover import discover, projects
 
     if options.stdin is not None:
         return [_stdin_run(options)]
     runs: list[Run] = []
     for plain, paths in projects([Path(path) for path in options.paths]):
         found = discover(paths, overridden(plain, options))
-        wanted = {entry.name for entry in found.files} | set(filter(is_prompt_template, found.templates))
+        wanted = {entry.name for entry in found.files} | set(found.templates)
         if options.changed_since is not None:
             from pytest_cachesafe.lint.changed import changed_files
 
@@ -122,7 +122,7 @@ def runs_of(options: LintOptions) -> list[Run]:
     if not any(run.discovery.files or run.discovery.templates for run in runs):
         told = [line for run in runs for line in (*run.discovery.unreadable, *run.discovery.warnings)]
         if not told and not any(run.discovery.excluded for run in runs):
-            raise UsageError(f"no Python file in {', '.join(options.paths)}: nothing to lint")
+            raise NothingToLint(f"no Python file and no prompt template in {', '.join(options.paths)}: nothing to lint")
     return runs
 
 
@@ -154,7 +154,7 @@ def _stdin_run(options: LintOptions) -> Run:
         templates = sorted({*tree.templates, name})
         found = Discovery([], [name], [], [], [], files, templates, settings, tree.nested)
     else:
-        entry = FileEntry(name, str(folder / path.name), len(data), 0, explicit=True)
+        entry = FileEntry(name, str(folder / path.name), len(data), 0)
         files[name] = entry
         found = Discovery([entry], [], [], [], [], files, tree.templates, settings, tree.nested)
     reason = _left_out(name, found)

@@ -49,8 +49,14 @@ def chosen(run: Run, passed: Passed, options: LintOptions) -> Share:
             share.findings.extend(part)
             continue
         from pytest_cachesafe.lint.baseline import apply_baseline
+        from pytest_cachesafe.lint.text import read_lines
 
-        kept, matched, left = apply_baseline(baseline, part)
+        kept, matched, left = apply_baseline(
+            baseline,
+            part,
+            lambda name: not os.path.lexists(os.path.join(run.root, name)),
+            lambda name: read_lines(os.path.join(run.root, name), run.overlay.get(name)),
+        )
         share.findings.extend(kept)
         # A file that was not asked for may well still have what the baseline lists.
         stale = sum(entry.count for entry in left if entry.filename in run.wanted)

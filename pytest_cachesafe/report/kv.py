@@ -8,29 +8,27 @@ from typing import TYPE_CHECKING
 from pytest_cachesafe.report.visible import visible
 
 if TYPE_CHECKING:
-    from pytest_cachesafe.kv.result import ChatReport, ChatTurn, ReuseReport, Setting
+    from pytest_cachesafe.kv.result import ChatReport, ChatTurn, Continuation, ReuseReport, Setting
     from pytest_cachesafe.kv.side_by_side import SideBySide
     from pytest_cachesafe.kv.stitch import StitchReport
 
-__all__ = ["render_chat", "render_failure", "render_reuse", "render_side_by_side", "render_stitch"]
+__all__ = ["render_chat", "render_reuse", "render_side_by_side", "render_stitch"]
 
 _MIB = 1 << 20
 _BAR = 40
 
 
 def render_reuse(report: ReuseReport) -> str:
-    """The text of a reuse report."""
+    """The text of a reuse report; where something failed, the first line holds the first of it."""
+    if report.failures:
+        first = f"KV cache reuse does not hold: {visible(report.failures[0])} [{_setting(report.setting)}]"
+        also = [f"  also: {visible(words)}" for words in report.failures[1:]]
+        return "\n".join([first, *also, *_reuse_lines(report)])
     head = (
         f"KV cache reuse: {report.reused_tokens} of {report.prompt_tokens} prompt tokens reused"
         f" ({_percent(report.reused_tokens, report.prompt_tokens)}) [{_setting(report.setting)}]"
     )
     return "\n".join([head, *_reuse_lines(report)])
-
-
-def render_failure(report: ReuseReport, wrong: Sequence[str]) -> str:
-    """The text of a failed assertion: its first line holds the first of `wrong` and with what it was found."""
-    first = f"KV cache reuse does not hold: {visible(wrong[0])} [{_setting(report.setting)}]"
-    return "\n".join([first, *(f"  also: {visible(words)}" for words in wrong[1:]), *_reuse_lines(report)])
 
 
 def _reuse_lines(report: ReuseReport) -> Iterator[str]:
@@ -68,7 +66,7 @@ def _agreement(report: ReuseReport) -> Iterator[str]:
     allowed = "no bound: a quantized cache is lossy" if bound is None else f"bound {bound:g} for {report.setting.dtype}"
     yield (
         f"  logits:  largest difference {report.largest_difference:.2g} ({allowed}), compared for {of};"
-        f" greedy text {'the same' if report.same_text else 'another'} over {generated} tokens"
+        f" greedy text {_same(report.same_text, report.verified)} over {generated} tokens"
     )
 
 
@@ -102,7 +100,7 @@ def _chat_agreement(report: ChatReport) -> Iterator[str]:
     yield f"  prefill {seconds:.3f} s, {recompute:.3f} s without the kept cache; decoding costs the same either way"
     yield (
         f"  logits differ by at most {report.largest_difference:.2g} from a run without cache;"
-        f" greedy text {'the same' if report.same_text else 'another'}"
+        f" greedy text {_same(report.same_text, report.turns)}"
     )
 
 
@@ -159,6 +157,13 @@ def bar(reused: int, computed: int, longest: int) -> str:
 
 def _setting(setting: Setting) -> str:
     return visible(str(setting))
+
+
+def _same(same: bool | None, compared: Sequence[Continuation | ChatTurn]) -> str:
+    if same:
+        return "the same"
+    gap = max(one.text_gap or 0.0 for one in compared)
+    return f"another (where it parts, the token chosen lies up to {gap:.2g} below the best one)"
 
 
 def _percent(part: int, whole: int) -> str:

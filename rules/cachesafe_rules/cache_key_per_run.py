@@ -144,14 +144,14 @@ def _fresh(shape: Shape, function: str, value: Expr) -> str | None:
             break
         own = bound[0].value
     if found := volatile_in(shape, function, own) if own.kind != "attribute" else None:
-        return f"{found}()"
+        return found.rstrip(",")
     for part in certain_parts(own):
         if part.call is not None and last_part(part.call.name) in _FRESH:
             return f"{part.call.name}()"
         local = shape.local_function(part.call, function) if part.call is not None else ""
         for binding in shape.returns(local) if local else ():
             if binding.value is not None and (found := volatile_in(shape, local, binding.value)):
-                return f"{found}()"
+                return found.rstrip(",")
     for part in walk(own):
         if part.kind in ("name", "attribute"):
             name_words = words_of_name(part)

@@ -126,7 +126,7 @@ def changing_value(shape: Shape, function: str, expr: Expr) -> str | None:
     constant of the module.
     """
     if found := volatile_in(shape, function, expr):
-        return f"{found}()"
+        return found.rstrip(",")
     pieces = pieces_of(shape, function, expr)
     for number, piece in enumerate(pieces):
         if found := changing_piece(shape, function, pieces, number) or _changing(shape, function, piece, 5):

@@ -24,6 +24,8 @@ _SET_CALLS = frozenset({"set", "frozenset"})
 # Calls for which the order of their argument is no matter, or that sort it themselves.
 _ORDERLESS = frozenset({"sorted", "set", "frozenset", "len", "min", "max", "sum", "any", "all", "bool", "Counter"})
 _LISTING = re.compile(r"(?:os\.)?listdir|(?:glob\.)?i?glob|.+\.(?:iterdir|r?glob)", re.DOTALL)
+# Lists of names; other listings give objects or depend on what they are asked of.
+_NAME_LISTINGS = frozenset({("os", "listdir"), ("glob", "glob")})
 # `sort_keys` here would not give the bytes that the model wrote.
 _REPLAYED = re.compile(r"(?:tool|function)_?(?:call|input|use)|arguments|\.input\b", re.IGNORECASE)
 _REPLAYED_KEYS = frozenset({"arguments", "input", "tool_calls", "function_call"})
@@ -59,7 +61,8 @@ def sort_call(source: str, span: Span, *, proven: bool = True) -> tuple[Edit, ..
     """Put `sorted(...)` around the set or directory listing at a place, or around the only one in a statement there.
 
     With `proven`, only where the order is all that can change: the value is walked through at once (a loop, `join`,
-    `list`, a star) and holds strings or whole numbers only, so that they compare. Otherwise also around listings, sets
+    `list`, a star) and holds elements that compare: strings or whole numbers, or what `", ".join` takes, or the names
+    of `os.listdir`. Otherwise also around listings, sets
     of anything, and values printed as they are.
     """
     piece = read(source).at(span.row, span.end_row)
@@ -70,7 +73,10 @@ def sort_call(source: str, span: Span, *, proven: bool = True) -> tuple[Edit, ..
     if len(exact or found) != 1:
         return None
     node = (exact or found)[0]
-    if proven and not (_walked(piece, node) == "walked" and Scope.of(piece, node).comparable(node)):
+    if proven and not (
+        _walked(piece, node) == "walked"
+        and (Scope.of(piece, node).comparable(node) or _joined(piece, node) or _names_of_files(source, piece, node))
+    ):
         return None
     return _wrapped(piece, node, span.filename)
 
@@ -199,6 +205,32 @@ def _walked(piece: Piece, node: cst.CSTNode) -> str | None:
         # list(set(x)) inside sorted(), or used for membership, is fine as it is.
         return None if around is not None and _argument_of(piece, around) in _ORDERLESS else "walked"
     return None
+
+
+def _joined(piece: Piece, node: cst.CSTNode) -> bool:
+    """Whether a text joins the value: it takes strings and fails for anything else, sorted or not."""
+    import libcst as cst
+
+    arg = piece.parent(node)
+    call = piece.parent(arg) if isinstance(arg, cst.Arg) else None
+    return (
+        isinstance(call, cst.Call)
+        and isinstance(call.func, cst.Attribute)
+        and call.func.attr.value == "join"
+        and isinstance(call.func.value, cst.SimpleString | cst.ConcatenatedString)
+    )
+
+
+def _names_of_files(source: str, piece: Piece, node: cst.CSTNode) -> bool:
+    """Whether a value is a listing of the standard library that gives names, all text or all bytes."""
+    import libcst as cst
+
+    spelt = piece.module.code_for_node(node.func) if isinstance(node, cst.Call) else ""
+    module, _, function = spelt.partition(".")
+    return (module, function) in _NAME_LISTINGS and (
+        re.search(rf"^[ \t]*import (?:[\w., ]*, *)?{module}\b(?! as)", source, re.MULTILINE) is not None
+        and not _shadowed(re.sub(r"^[ \t]*import .*", "", source, flags=re.MULTILINE), module)
+    )
 
 
 def _argument_of(piece: Piece, node: cst.CSTNode) -> str | None:

@@ -95,8 +95,8 @@ def _names_role(expr: Expr) -> bool:
 
 def _altered(shape: Shape, function: str, element: Expr, index: str | None) -> str | None:
     """What is done to a message on the way, None where it stays as it is or is only converted."""
-    if found := volatile_in(shape, function, element):
-        return f"{found}() is written into earlier messages"
+    if found := volatile_in(shape, function, element, _is_content):
+        return f"{found} is written into earlier messages"
     for part in walk(element):
         if part.kind == "conditional" and index and _mentions(part.items[0], index):
             return "earlier messages change with their distance from the end"

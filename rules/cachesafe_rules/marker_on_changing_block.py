@@ -102,7 +102,9 @@ class MarkerOnChangingBlock(Rule):
             # The newest question belongs into a marked user message; a time or a random value does not.
             own = "role" in block.entries or id(block) in users
             why = volatile_in(shape, function, text)
-            if (found := f"{why}()" if why else None if own else changing_value(shape, function, text)) is not None:
+            if (
+                found := why.rstrip(",") if why else None if own else changing_value(shape, function, text)
+            ) is not None:
                 seen.add(block.span)
                 yield Report(
                     f"the marked block holds {found}, so each request writes a cache entry that none reads",

@@ -99,10 +99,6 @@ class Shape:
             return []
         return self._mutations.get((self.home(function, expr.name), expr.name), [])
 
-    def changes_of(self, function: str, expr: Expr) -> list[Binding]:
-        """Bindings whose target is an item, slice or attribute of the name: `kwargs["tools"] = …`."""
-        return self._bindings.get((self.home(function, expr.name or ""), f"{expr.name}[]"), [])
-
     def is_parameter(self, function: str, expr: Expr) -> bool:
         known = self.view.functions.get(function)
         return expr.kind == "name" and known is not None and expr.name in known.parameters
@@ -148,14 +144,9 @@ class Shape:
                 self._returns.setdefault(binding.function, []).append(binding)
                 continue
             for target, bound in _unpacked(binding):
-                name, key = target.name, target.name
-                if target.kind == "subscript":
-                    name = target.items[0].name
-                    key = f"{name}[]"
-                elif target.kind not in ("name", "attribute"):
-                    continue
-                if name and key:
-                    self._bindings.setdefault((self.home(bound.function, name), key), []).append(bound)
+                name = target.name
+                if name and target.kind in ("name", "attribute"):
+                    self._bindings.setdefault((self.home(bound.function, name), name), []).append(bound)
         for call in self.view.calls:
             root, _, method = call.name.rpartition(".")
             if root and method in _MUTATORS:

@@ -123,15 +123,19 @@ class ToolsPerTurn(Rule):
     def check(self, context: Context) -> Iterator[Report]:
         shape = shape_of(context.view)
         seen: set[Span] = set()
-        for span, why in _found(shape):
+        for span, why, function in _found(shape):
             if span not in seen:
                 seen.add(span)
+                # A list and each of its tools hang on the same test: one thing to mend.
                 yield Report(
-                    f"the tools depend on {why}: each change of the list voids the whole prefix", span, help=_HELP
+                    f"the tools depend on {why}: each change of the list voids the whole prefix",
+                    span,
+                    help=_HELP,
+                    group=f"tools of {function}: {why}",
                 )
 
 
-def _found(shape: Shape) -> Iterator[tuple[Span, str]]:
+def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
     for request in shape.requests:
         if is_setup(request.function) or is_side_call(request.function):
             continue
@@ -143,7 +147,7 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str]]:
         if last_part(call.name) == "bind_tools" and call.args and not is_setup(call.function):
             for part in shape.flow_of_field(call.args[0], call.function, call.conditions):
                 if why := _chosen(shape, part, call.conditions):
-                    yield part.span, why
+                    yield part.span, why, part.function
     for binding in shape.view.bindings:
         target, value = binding.target, binding.value
         if (
@@ -156,7 +160,7 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str]]:
             and not is_setup(binding.function)
             and (why := _picked(shape, binding.function, value))
         ):
-            yield binding.span, why
+            yield binding.span, why, binding.function
     senders = {request.function for request in shape.requests}
     for binding in shape.view.bindings:
         target = binding.target
@@ -164,16 +168,16 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str]]:
             continue
         if target.items[1].value in _FIELDS and not is_side_call(binding.function):
             if why := tested(shape, binding.function, binding.conditions, ()):
-                yield binding.span, why
+                yield binding.span, why, binding.function
             for part in shape.flow_of_field(binding.value, binding.function, binding.conditions):
                 if why := _chosen(shape, part, binding.conditions):
-                    yield part.span, why
+                    yield part.span, why, part.function
 
 
-def _field(shape: Shape, request: Request, value: Expr) -> Iterator[tuple[Span, str]]:
+def _field(shape: Shape, request: Request, value: Expr) -> Iterator[tuple[Span, str, str]]:
     for part in shape.flow_of_field(value, request.function, request.conditions):
         if why := _chosen(shape, part, request.conditions):
-            yield part.span, why
+            yield part.span, why, part.function
 
 
 def tested(shape: Shape, function: str, conditions: tuple[Condition, ...], known: tuple[Condition, ...]) -> str | None:

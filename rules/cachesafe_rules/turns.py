@@ -100,7 +100,7 @@ def turn_test(shape: Shape, function: str, test: Expr) -> str | None:
     `x is None` and `isinstance` only ask whether something was given, which is the caller's setting.
     """
     if found := volatile_in(shape, function, test):
-        return f"{found}()"
+        return found.rstrip(",")
     stack = [(test, 3)]
     while stack:
         expr, depth = stack.pop()

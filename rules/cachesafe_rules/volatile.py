@@ -6,10 +6,11 @@ without a sink may be unknown to it. Direct calls of clocks and random sources a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from cachesafe_rules.expressions import constant_text, last_part, walk
 from cachesafe_rules.model import Call, Expr
+from cachesafe_rules.policy import spelling
 from cachesafe_rules.shape import Shape
 
 __all__ = ["certain_parts", "volatile", "volatile_in"]
@@ -27,14 +28,17 @@ _TIMES = ("%H", "%I", "%M", "%S", "%p", "%X", "%c", "%f", "%s", "%T", "%R")
 _LIMIT = 400
 
 
-def certain_parts(root: Expr | None) -> Iterator[Expr]:
+def certain_parts(root: Expr | None, old: Callable[[Expr], bool] | None = None) -> Iterator[Expr]:
     """An expression and what its value is made of on every evaluation: of `given or fresh()` and
-    `given if given else fresh()` only what was given, of a lambda nothing, of a call the arguments and the receiver."""
+    `given if given else fresh()` only what was given, of a lambda nothing, of a call the arguments and the receiver.
+    What is `old` is left out."""
     stack = [root] if root is not None else []
     for _ in range(_LIMIT):
         if not stack:
             return
         expr = stack.pop()
+        if old is not None and old(expr):
+            continue
         yield expr
         call = expr.call
         if call is not None:
@@ -64,16 +68,22 @@ def _chosen(conditional: Expr) -> list[Expr]:
     return [then, other]
 
 
-def volatile(root: Expr | None) -> str | None:
-    """How the first such source in an expression is spelt."""
-    for expr in certain_parts(root):
-        if not (expr.kind == "conditional" or (expr.kind == "operation" and expr.name == "or")):
+def volatile(root: Expr | None, old: Callable[[Expr], bool] | None = None) -> str | None:
+    """The first such source in an expression, as it stands in a sentence.
+
+    `old` tells expressions apart that read what is being replaced: what they hold is not written by this expression.
+    """
+    for expr in certain_parts(root, old):
+        if old is not None and any(map(old, walk(expr))):
+            # What else is in it comes by itself.
+            pass
+        elif not (expr.kind == "conditional" or (expr.kind == "operation" and expr.name == "or")):
             for taint in expr.taints:
                 source = taint.source
                 if source.kind in _KINDS and not source.frozen and source.granularity not in _LONG:
-                    return source.api.removesuffix("()")
+                    return spelling(source)
         if expr.call is not None and _is_source(expr.call):
-            return expr.call.name
+            return f"{expr.call.name}()"
     return None
 
 
@@ -90,18 +100,20 @@ def _is_daily(call: Call) -> bool:
     return layout is not None and not any(mark in layout for mark in _TIMES)
 
 
-def volatile_in(shape: Shape, function: str, expr: Expr | None) -> str | None:
+def volatile_in(
+    shape: Shape, function: str, expr: Expr | None, old: Callable[[Expr], bool] | None = None
+) -> str | None:
     """The same, with names looked up in their function, twice at most."""
     stack = [(expr, 2)] if expr is not None else []
     for _ in range(_LIMIT):
         if not stack:
             break
         part, depth = stack.pop()
-        if found := volatile(part):
+        if found := volatile(part, old):
             return found
         if not depth:
             continue
-        for name in certain_parts(part):
+        for name in certain_parts(part, old):
             if name.kind in ("name", "attribute"):
                 value = shape.resolve(function, name, 1)
                 if value is not name and value.kind != "constant":

@@ -283,7 +283,7 @@ def test_changed_since(lint: Any, project: Path) -> None:
 def test_nothing_to_lint(lint: Any, project: Path) -> None:
     (project / "empty").mkdir()
     done = lint("empty")
-    assert done == Done(2, "", "cachesafe: no Python file in empty: nothing to lint\n")
+    assert done == Done(2, "", "cachesafe: no Python file and no prompt template in empty: nothing to lint\n")
     # A commit hook passes what was committed; that all of it is excluded is no mistake.
     write(project, {"vendor/x.py": CLOCK})
     done = lint("vendor/x.py")

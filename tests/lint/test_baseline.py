@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lint_findings import any_text, finding, sources_of
+from lint_project import CLOCK, UNSORTED, places, write
 
 from pytest_cachesafe.findings import Finding
 from pytest_cachesafe.lint.baseline import apply_baseline, fingerprint_of, with_fingerprints, write_baseline
+from pytest_cachesafe.lint.options import LintOptions
+from pytest_cachesafe.lint.run import run_lint
 from pytest_cachesafe.usage import UsageError
 
 LINE = 'prompt = f"{now()}"'
@@ -199,3 +203,42 @@ def test_only_a_baseline_is_overwritten(tmp_path: Path) -> None:
     old = tmp_path / "old.json"
     old.write_text('{"schema": 99, "findings": []}')
     assert write_baseline(old, []) == 0
+
+
+@pytest.mark.parametrize("text", [LINE, f"{LINE}\nx = 1\n{LINE}\n", f"{LINE}\ntext = now()\n"])
+def test_a_file_that_was_renamed_keeps_its_entries(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "b.json"
+    write_baseline(path, found_in(text))
+    moved = [replace(f, location=replace(f.location, filename="new.py")) for f in found_in(text)]
+    moved = with_fingerprints(moved, {"new.py": text.splitlines()}.get)
+    sources = {"new.py": text.splitlines()}.get
+    assert apply_baseline(path, moved)[0] == moved
+    assert apply_baseline(path, moved, lambda name: True, sources) == ([], moved, [])
+    # A copy is new: the old file is still there.
+    assert apply_baseline(path, moved, lambda name: False, sources)[0] == moved
+
+
+def test_a_renamed_file_hides_nothing_that_was_added(tmp_path: Path) -> None:
+    path = tmp_path / "b.json"
+    write_baseline(path, found_in(LINE))
+    text = f"{LINE}\ntext = now()\n{LINE}\n"
+    found = [replace(f, location=replace(f.location, filename="new.py")) for f in found_in(text)]
+    found = with_fingerprints(found, {"new.py": text.splitlines()}.get)
+    kept, matched, left = apply_baseline(path, found, lambda name: True, {"new.py": text.splitlines()}.get)
+    assert (kept, matched, left) == (found[1:], found[:1], [])
+
+
+def test_renames_in_a_project(tmp_path: Path) -> None:
+    """Two files, each the heir of the one it is most like; a file with entries of its own is none."""
+    project = write(tmp_path / "p", {"a.py": CLOCK, "b.py": CLOCK + UNSORTED, "c.py": "x = 1\n"})
+    run_lint(LintOptions((str(project),), cache=False, write_baseline=str(tmp_path / "b.json")))
+    (project / "a.py").rename(project / "one.py")
+    (project / "b.py").rename(project / "two.py")
+
+    def judged() -> tuple[list[tuple[str, int, str]], int]:
+        result = run_lint(LintOptions((str(project),), cache=False, baseline=str(tmp_path / "b.json"))).result
+        return places(result.findings), result.baselined
+
+    assert judged() == ([], 3)
+    write(project, {"c.py": CLOCK})
+    assert judged() == ([("one.py", 5, "CSF101")], 3)

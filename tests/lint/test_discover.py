@@ -43,13 +43,13 @@ def names(entries: Iterable[Any]) -> list[str]:
 
 
 def test_python_files_in_order_with_their_stamps(tmp_path: Path) -> None:
-    make(tmp_path, "b.py", "a/c.py", "a/d.pyi", "a/e.txt", "é x.py", "a/data.json", "Makefile")
+    make(tmp_path, "b.py", "a/c.py", "a/d.pyi", "a/e.txt", "a/prompt.txt", "é x.py", "a/data.json", "Makefile")
     got = found(tmp_path)
     assert names(got.files) == ["a/c.py", "b.py", "é x.py"]
-    assert got.templates == ["a/e.txt"]
+    assert got.templates == ["a/prompt.txt"]
     entry = got.files[0]
     at = (tmp_path / "a" / "c.py").stat()
-    assert entry == ("a/c.py", str(tmp_path.resolve() / "a" / "c.py"), at.st_size, at.st_mtime_ns, False)
+    assert entry == ("a/c.py", str(tmp_path.resolve() / "a" / "c.py"), at.st_size, at.st_mtime_ns)
     assert index(tmp_path) == got.files
     assert list(got.project.values()) == got.files
     assert (got.warnings, got.unreadable, got.excluded) == ([], [], [])
@@ -90,7 +90,6 @@ def test_a_part_of_the_project_is_reported_and_all_of_it_read(tmp_path: Path) ->
     make(tmp_path, "a/x.py", "ab/y.py", "a/deep/z.py", "w.py", "a/t.jinja", "t.jinja")
     got = found(tmp_path, "a", "w.py")
     assert names(got.files) == ["a/deep/z.py", "a/x.py", "w.py"]
-    assert [f.explicit for f in got.files] == [False, False, True]
     assert got.templates == ["a/t.jinja"]
     assert sorted(got.project) == ["a/deep/z.py", "a/x.py", "ab/y.py", "w.py"]
     assert got.all_templates == ["a/t.jinja", "t.jinja"]
@@ -100,7 +99,6 @@ def test_a_path_given_twice_counts_once(tmp_path: Path) -> None:
     make(tmp_path, "a/x.py")
     got = found(tmp_path, "a/x.py", "a", "", "a/../a/x.py")
     assert names(got.files) == ["a/x.py"]
-    assert got.files[0].explicit
 
 
 # Files given by name

@@ -47,14 +47,16 @@ def test_a_set_of_strings_that_is_walked_is_sorted_safely(before: str, after: st
     "code",
     [
         "return list(set(ts))",
-        'return ", ".join({t.title for t in ts})',
+        'return "".join(set(ts) for t in ts)[0], list({t.title for t in ts})',
+        "return sep.join(set(ts))",
         'return [*{"a", 1}]',
         'return [*{"a", b"b"}]',
         'return [*({"a"} | {1})]',
         'return f"{set(map(str, ts))}"',
         'return str({"a", "b"})',
         "return [x for x in os.listdir(p)]",
-        'return ", ".join(Path(p).iterdir())',
+        "return [x.stem for x in Path(p).iterdir()]",
+        "return [x for x in glob.iglob(p)]",
     ],
 )
 def test_what_is_not_proved_is_sorted_only_when_asked(code: str) -> None:
@@ -67,6 +69,37 @@ def test_what_is_not_proved_is_sorted_only_when_asked(code: str) -> None:
     fix = sorted_fix(Report("m", span), text)
     assert fix is not None
     assert fix.applicability == "unsafe"
+
+
+@pytest.mark.parametrize("code", ['", ".join({t.title for t in ts})', '", ".join(set(ts))', '"-" "+".join(set(ts))'])
+def test_what_a_text_joins_compares(code: str) -> None:
+    """Anything but strings raises, sorted or not."""
+    text = f"def f(ts):\n    return {code}\n"
+    edits = sort_call(text, span_of(text, code))
+    assert edits is not None
+    assert "join(sorted({" in applied(text, *edits) or "join(sorted(set(ts)))" in applied(text, *edits)
+
+
+@pytest.mark.parametrize(
+    ("head", "call", "safe"),
+    [
+        ("import os", "os.listdir(p)", True),
+        ("import sys, os", "os.listdir(p)", True),
+        ("import glob", "glob.glob(p)", True),
+        ("import os.path", "os.listdir(p)", True),
+        ("from files import os", "os.listdir(p)", False),
+        ("import files as os", "os.listdir(p)", False),
+        ("import os\nos = fake()", "os.listdir(p)", False),
+        ("import os", "listdir(p)", False),
+        ("import glob", "glob.iglob(p)", False),
+        ("import glob", "p.glob(p)", False),
+    ],
+)
+def test_names_of_files_compare(head: str, call: str, safe: bool) -> None:
+    text = f"{head}\ndef f(p):\n    return [x for x in {call}]\n"
+    code = f"return [x for x in {call}]"
+    assert (sort_call(text, span_of(text, code)) is not None) == safe
+    assert sort_call(text, span_of(text, code), proven=False) is not None
 
 
 @pytest.mark.parametrize(
@@ -99,8 +132,8 @@ def test_a_name_bound_once_is_sorted_where_it_is_walked() -> None:
 
 @pytest.mark.parametrize("more", ["names.add(1)", "fill(names)", "names |= other", "names = x", "global names"])
 def test_a_name_that_may_hold_something_else_is_not_proved(more: str) -> None:
-    text = f'def f(other, x):\n    names = {{"b", "a"}}\n    {more}\n    return ", ".join(names)\n'
-    assert sort_call(text, span_of(text, 'return ", ".join(names)')) is None
+    text = f'def f(other, x):\n    names = {{"b", "a"}}\n    {more}\n    return [*names]\n'
+    assert sort_call(text, span_of(text, "return [*names]")) is None
 
 
 @pytest.mark.parametrize("line", ["sorted = my_sort", "def set(x): ...", "from x import sorted", "import x as list"])

@@ -249,3 +249,55 @@ def test_the_order_of_files_does_not_decide(tmp_path: Path) -> None:
         renamed = dict(zip(names, ("helper", "words", "app"), strict=True))
         found.add(tuple((renamed[name[:-3]], row, code) for name, row, code in places(result.findings)))
     assert found == {(("app", 5, "CSF101"),)}
+
+
+OVERRIDE_BASE = (
+    "class Base:\n    def get_text(self):\n        return 'You are an agent.'\n\n    def build(self, question):\n"
+    "        return [{'role': 'system', 'content': self.get_text()}, {'role': 'user', 'content': question}]\n"
+)
+OVERRIDE = (
+    "from datetime import datetime\n\nfrom base import {0}\n\n\nclass {1}({0}):\n    def {2}(self):\n"
+    "        return f'It is {{datetime.now():%H:%M}}'\n"
+)
+
+
+@pytest.mark.parametrize("given", ["", "base.py", "impl.py"])
+@pytest.mark.parametrize("cache", [False, True])
+def test_an_override_in_a_file_without_a_sink(tmp_path: Path, given: str, cache: bool) -> None:
+    """The base has the sink, the file that overrides has no word of one; whichever of them is given."""
+    project = write(tmp_path / "p", {"base.py": OVERRIDE_BASE, "impl.py": OVERRIDE.format("Base", "Impl", "get_text")})
+    for _ in range(2):
+        (found,) = lint([project / given], cache=cache).findings
+        assert found.code == "CSF101"
+        assert {Path(step.filename).name for step in found.flow} == {"base.py", "impl.py"}
+
+
+def test_an_override_below_another(tmp_path: Path) -> None:
+    files = {
+        "base.py": OVERRIDE_BASE,
+        "middle.py": OVERRIDE.format("Base", "Middle", "name_of_log"),
+        "impl.py": OVERRIDE.format("Middle", "Impl", "get_text").replace("from base", "from middle"),
+    }
+    (found,) = lint([write(tmp_path / "p", files)], cache=False).findings
+    assert found.code == "CSF101"
+
+
+@pytest.mark.parametrize("name", ["name_of_log", "build", "__init__"])
+def test_an_override_of_what_the_base_does_not_ask_for(tmp_path: Path, name: str) -> None:
+    files = {"base.py": OVERRIDE_BASE, "impl.py": OVERRIDE.format("Base", "Impl", name)}
+    assert lint([write(tmp_path / "p", files)], cache=False).findings == []
+
+
+def test_a_base_that_gets_its_sink_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was kept of the file that overrides was made while nothing could arrive."""
+    monkeypatch.setenv("CACHESAFE_CACHE", str(tmp_path / "cache"))
+    files = {
+        "base.py": OVERRIDE_BASE.replace("'system'", "'user'"),
+        "impl.py": OVERRIDE.format("Base", "Impl", "get_text"),
+        "other.py": "x = 1\n",
+    }
+    project = write(tmp_path / "p", files)
+    assert lint([project]).findings == []
+    write(project, {"base.py": OVERRIDE_BASE})
+    for path in ("base.py", "impl.py", ""):
+        assert [f.code for f in lint([project / path]).findings] == ["CSF101"], path

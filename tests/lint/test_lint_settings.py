@@ -214,6 +214,8 @@ def test_every_key_has_a_reader_and_a_field() -> None:
         ('extend-exclude = ["../other"]', "contains '..'"),
         ('exclude = ["a\\\\b"]', "write forward slashes"),
         ('exclude = ["[z-a]"]', "is not a pattern"),
+        ('exclude = ["[ab.py"]', "has a '[' without its ']'"),
+        ('per-file-ignores = {"[" = ["CSF1"]}', "has a '[' without its ']'"),
         ('prompt-names = ["("]', "prompt-names: '(' is not a regular expression"),
         ('safe-names = [""]', "an empty name"),
         ('sink-keywords = ["a b"]', "'a b' is not the name of an argument"),
@@ -245,6 +247,7 @@ def test_mistakes_are_told_in_one_line(text: str, words: str, tmp_path: Path) ->
         (b"# \xc3\xa9\xff\n", ":1:4: not valid TOML: not UTF-8"),
         (b"[tool.cachesafe]\ntests = " + b"[" * 3000, "not valid TOML"),
         (b"tool.cachesafe = 3\n", "tool.cachesafe must be a table"),
+        (b"\xef\xbb\xbf[tool.cachesafe]\n", ":1:1: not valid TOML: begins with a byte order mark"),
     ],
 )
 def test_a_broken_file(data: bytes, words: str, tmp_path: Path) -> None:
@@ -254,6 +257,14 @@ def test_a_broken_file(data: bytes, words: str, tmp_path: Path) -> None:
     assert words in str(caught.value)
     assert str(caught.value).startswith(str(tmp_path.resolve() / "pyproject.toml"))
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("folder", ["", "below"])
+def test_a_link_that_leads_nowhere(tmp_path: Path, folder: str) -> None:
+    (tmp_path / folder).mkdir(exist_ok=True)
+    (tmp_path / folder / "pyproject.toml").symlink_to("gone.toml")
+    with pytest.raises(UsageError, match="a link that leads nowhere"):
+        load_settings(tmp_path / folder)
 
 
 def test_other_tables_of_that_kind_are_none_of_ours(tmp_path: Path) -> None:
@@ -336,7 +347,8 @@ def test_selection_is_independent_of_order_and_never_grows_by_ignoring(
         ("x[!a]y", ["xby"], ["x/y"]),
         ("docs/**", ["docs/a\n.py"], []),
         ("a.py", ["a.py"], ["axpy"]),
-        ("[", ["["], ["a"]),
+        ("[[]", ["["], ["a"]),
+        ("[]a]", ["]", "a"], ["b"]),
     ],
 )
 def test_patterns(pattern: str, inside: list[str], outside: list[str]) -> None:

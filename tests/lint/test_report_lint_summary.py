@@ -24,9 +24,7 @@ def test_nothing_found() -> None:
 
 def test_what_was_fixed_is_stale_or_crashed_is_told() -> None:
     result = LintResult(files=3, fixed=4, stale=1, crashed=["CSF101 failed"])
-    assert summary_line(result) == (
-        "no findings in 3 files (4 fixed, 1 baseline entry no longer found, 1 rule crashed)"
-    )
+    assert summary_line(result) == ("no findings in 3 files (4 fixed, 1 baseline entry no longer found, 1 crash)")
 
 
 def test_statistics_begin_with_the_most_frequent_rule() -> None:

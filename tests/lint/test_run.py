@@ -18,6 +18,7 @@ from lint_project import CLEAN, CLOCK, HELPER, PROMPT, UNSORTED, places, write
 
 from cachesafe_rules.api import Context, Report
 from cachesafe_rules.clock_in_prefix import ClockInPrefix
+from cachesafe_rules.model import Span
 from pytest_cachesafe.lint.options import LintOptions
 from pytest_cachesafe.lint.run import lint, lint_text, run_lint
 from pytest_cachesafe.usage import UsageError
@@ -256,11 +257,62 @@ def test_a_file_that_goes_away_during_the_run(project: Path, monkeypatch: pytest
     outcome = run_lint(LintOptions((str(project),)))
     assert places(outcome.result.findings) == [("prompt.py", 5, "CSF101")]
     assert outcome.failed
-    assert "clean.py: cannot be read" in outcome.result.crashed[0]
+    assert "clean.py: cannot be read" in outcome.result.unread[0]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_file_that_cannot_be_read_stops_only_those_who_ask_for_it(
+    project: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+) -> None:
+    """A commit hook passes what changed; that something else is closed to it is no fault of the change."""
+    real = open
+
+    def closed(file: Any, *args: Any, **more: Any) -> Any:
+        if str(file).endswith("clean.py"):
+            raise PermissionError(13, "Permission denied", str(file))
+        return real(file, *args, **more)
+
+    monkeypatch.setattr("builtins.open", closed)
+    for name, asked in (("prompt.py", False), ("clean.py", True), ("", True)):
+        outcome = run_lint(LintOptions((str(project / name),), cache=False, jobs=jobs))
+        line = ["clean.py: cannot be read: Permission denied"]
+        assert (outcome.failed, outcome.result.unread) == (asked, line if asked else [])
+        assert outcome.result.warnings == ([] if asked else line)
+        assert outcome.result.crashed == []
+        assert len(outcome.result.findings) == (name != "clean.py")
+
+
+def test_a_severity_that_there_is_not_is_the_fault_of_its_rule(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cachesafe_rules.sliding_window import SlidingWindow
+
+    def check(self: object, context: Context) -> Iterator[Report]:
+        yield Report("x", Span(context.filename, 1, 1, 1, 2), severity="fatal")
+
+    monkeypatch.setattr(SlidingWindow, "check", check)
+    monkeypatch.setattr(SlidingWindow, "needles", (b"role",))
+    result = lint([project], cache=False)
+    assert places(result.findings) == [("prompt.py", 5, "CSF101")]
+    assert ["CSF303" in line and "not 'fatal'" in line for line in result.crashed] == [True]
+
+
+@pytest.mark.parametrize(
+    ("name", "files"), [("notes.md", 0), ("system_prompt.md", 1), ("a.j2", 1), ("prompts/a.yaml", 1)]
+)
+def test_a_template_is_something_to_lint_and_a_document_is_not(tmp_path: Path, name: str, files: int) -> None:
+    """The same whether its folder is given or it is."""
+    project = write(tmp_path / "p", {name: "You are {{ name }}.\n"})
+    result = lint([project / name])
+    assert result.files == files
+    if files:
+        assert lint([project]).files == files
+    else:
+        assert result.warnings == [f"{project / name}: no prompt template by its name"]
+        with pytest.raises(UsageError, match="no prompt template in"):
+            lint([project])
 
 
 def test_nothing_to_lint(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"no Python file in .*: nothing to lint"):
+    with pytest.raises(UsageError, match=r"no Python file and no prompt template in .*: nothing to lint"):
         lint([tmp_path])
     with pytest.raises(UsageError, match="no such file or folder"):
         lint([tmp_path / "missing.py"])

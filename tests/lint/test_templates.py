@@ -81,6 +81,7 @@ def test_which_files_are_prompts(name: str, text: str, found: bool, tmp_path: Pa
     (tmp_path / "pyproject.toml").write_text("")
     (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
     (tmp_path / name).write_text(text)
+    (tmp_path / "empty.py").write_text("")
     for path in (tmp_path, tmp_path / name):
         codes = [f.code for f in lint([path], cache=False).findings]
         assert codes == (["CSF112"] if found else []), path

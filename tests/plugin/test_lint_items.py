@@ -129,3 +129,65 @@ def test_nothing_loads_without_it(linted: Any) -> None:
         "import sys\ndef test_two(): assert not [m for m in sys.modules if m.startswith('pytest_cachesafe.lint')]"
     )
     linted.run_apart().assert_outcomes(passed=1)
+
+
+@pytest.fixture
+def several(linted: Any) -> Any:
+    write(linted.path, {"src/a.py": CLOCK, "src/b.py": CLOCK, "helper.py": HELPER, "prompt.py": PROMPT}, None)
+    linted.test("def test_three(): pass", "tests/test_more.py")
+    return linted
+
+
+@pytest.mark.parametrize(
+    ("args", "ids"),
+    [
+        ((), ["prompt.py::CSF101:5", "src/a.py::CSF101:5", "src/b.py::CSF101:5", "test_it.py::test_one"]),
+        ((".",), ["prompt.py::CSF101:5", "src/a.py::CSF101:5", "src/b.py::CSF101:5", "test_it.py::test_one"]),
+        (("src",), ["src/a.py::CSF101:5", "src/b.py::CSF101:5"]),
+        (("src/a.py", "tests"), ["src/a.py::CSF101:5"]),
+        # A flow is told where it passes through a file that was asked for.
+        (("helper.py",), ["helper.py::CSF101:5"]),
+        (("test_it.py",), ["test_it.py::test_one"]),
+        (("test_it.py::test_one",), ["test_it.py::test_one"]),
+        (("test_it.py::test_one", "src/b.py"), ["src/b.py::CSF101:5", "test_it.py::test_one"]),
+        (("--ignore=src",), ["prompt.py::CSF101:5", "test_it.py::test_one"]),
+        (("--ignore-glob=src/b*",), ["prompt.py::CSF101:5", "src/a.py::CSF101:5", "test_it.py::test_one"]),
+        (("src/b.py::CSF101:5",), ["src/b.py::CSF101:5"]),
+        (("src/b.py::CSF101:5", "test_it.py::test_one"), ["src/b.py::CSF101:5", "test_it.py::test_one"]),
+    ],
+)
+def test_what_pytest_is_given_is_what_is_reported(several: Any, args: tuple[str, ...], ids: list[str]) -> None:
+    result = several.run("--cachesafe-lint", "--collect-only", "-q", *args)
+    assert sorted(line for line in result.outlines if "::" in line and "test_more" not in line) == ids
+
+
+def test_testpaths_are_no_restriction(several: Any) -> None:
+    several.ini("testpaths = tests")
+    several.run("--cachesafe-lint").assert_outcomes(passed=1, failed=3)
+    several.run("--cachesafe-lint", "tests").assert_outcomes(passed=1, failed=3)
+    several.run("--cachesafe-lint", "tests/test_more.py").assert_outcomes(passed=1)
+    pytest.importorskip("xdist")
+    several.run_apart("-p", "xdist", "-n", "1", "--cachesafe-lint").assert_outcomes(passed=1, failed=3)
+
+
+def test_an_id_that_was_printed_can_be_given(several: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = several.run("--cachesafe-lint")
+    printed = [line.split()[1] for line in result.outlines if line.startswith("FAILED src/a.py")]
+    several.run("--cachesafe-lint", *printed).assert_outcomes(failed=1)
+    # Linted code is not imported.
+    write(several.path, {"src/a.py": CLOCK + "\n\nraise RuntimeError\n"}, None)
+    several.run("--cachesafe-lint", *printed).assert_outcomes(failed=1)
+    monkeypatch.chdir(several.path / "src")
+    several.run("--cachesafe-lint", "--rootdir", str(several.path), "a.py::CSF101:5").assert_outcomes(failed=1)
+    write(several.path, {"src/a.py": "x = 1\n"}, None)
+    gone = several.run("--cachesafe-lint", "--rootdir", str(several.path), *printed)
+    assert gone.ret == pytest.ExitCode.USAGE_ERROR
+    gone.stderr.fnmatch_lines(["ERROR: not found: src/a.py::CSF101:5 (no such finding, or no longer)"])
+    several.run("--cachesafe-lint", "nowhere.py::CSF101:5").stderr.fnmatch_lines(
+        ["ERROR: file or directory not found: nowhere.py"]
+    )
+
+
+def test_a_folder_without_source_is_nothing_to_lint(several: Any) -> None:
+    (several.path / "docs").mkdir()
+    assert several.run("--cachesafe-lint", "docs").ret == pytest.ExitCode.NO_TESTS_COLLECTED

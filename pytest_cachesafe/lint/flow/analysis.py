@@ -39,12 +39,11 @@ _SMALL = 24_000
 
 class EntryResult(NamedTuple):
     """What the analysis of one file found. `hits` and `votes` of all files together are settled by `settle`; `used` are
-    the files it depends on, `lookups` the import questions it asked and their answers."""
+    the files it depends on."""
 
     hits: tuple[Hit, ...]
     votes: tuple[tuple[str, str], ...]
     used: tuple[str, ...]
-    lookups: tuple[tuple[str, str, int, str | None], ...]
     parsed: Any
     taints: Callable[[ast.AST], tuple[Taint, ...]]
 
@@ -137,7 +136,7 @@ class Analysis:
         engine = self._engine
         module = engine.module(name)
         if module is None:
-            return EntryResult((), (), (name,), (), None, lambda node: ())
+            return EntryResult((), (), (name,), None, lambda node: ())
         if module.parsed.tree is not None or module.shed:
             engine.run_module(module)
             if module.shed:
@@ -165,7 +164,6 @@ class Analysis:
             tuple(engine.hits.get(name, ())),
             tuple(engine.votes.get(name, ())),
             used,
-            tuple(engine.lookups.get(name, ())),
             module.parsed,
             module.taints,
         )

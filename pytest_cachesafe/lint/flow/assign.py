@@ -55,7 +55,7 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
                 atoms=value.all_atoms(),
             )
         elif target.attr in ("content", "text") and _is_first_message(target.value):
-            arrive(engine, frame, node, value, f"{dotted_name(target.value)}.{target.attr}")
+            arrive(engine, frame, node, value, _first_message(target.value))
     elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
         key = target.slice.value
         if isinstance(key, str) and (key in sinks.SYSTEM_KEYS or key == "system"):
@@ -63,7 +63,7 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
         elif key in ("content", "text") and _is_system_dict(engine, frame, target.value):
             arrive(engine, frame, node, value, "system message")
         elif key in ("content", "text") and _is_first_message(target.value):
-            arrive(engine, frame, node, value, f"{dotted_name(target.value) or 'the first message'}[{key!r}]")
+            arrive(engine, frame, node, value, _first_message(target.value))
         elif (
             key == "description"
             and isinstance(target.value, ast.Subscript)
@@ -132,6 +132,10 @@ def _is_system_dict(engine: Engine, frame: Frame, node: ast.expr) -> bool:
         return False
     shape = evaluate(engine, frame, node).shape
     return isinstance(shape, DictShape) and role_of(shape.fields.get("role")) == "system"
+
+
+def _first_message(node: ast.expr) -> str:
+    return "first message" if isinstance(node, ast.Subscript) else f"text of {dotted_name(node)}"
 
 
 def _is_first_message(node: ast.expr) -> bool:

@@ -60,7 +60,6 @@ class Engine:
         # Arrivals and votes by the file whose analysis they belong to.
         self.hits: dict[str, list[Hit]] = {}
         self.votes: dict[str, list[tuple[str, str]]] = {}
-        self.lookups: dict[str, set[tuple[str, str, int, str | None]]] = {}
 
     def shed(self) -> None:
         """Let the bodies of functions go; summaries stay, and the few bodies asked for again are parsed again."""

@@ -20,7 +20,6 @@ def imported_module(engine: Engine, frame: Frame, dotted: str, level: int = 0) -
     """The module an import in this frame means, if it is one of the project's."""
     importer = frame.module.name
     name = engine.index.resolve(dotted, importer, level)
-    engine.lookups.setdefault(importer, set()).add((dotted, importer, level, name))
     if name is None or name == importer:
         return None
     frame.module.used.add(name)
@@ -39,7 +38,6 @@ def star_imported(engine: Engine, module: Module, name: str) -> Value | None:
     """A name that a star import brings; only files in which the name is written are read."""
     for dotted, level in module.stars:
         where = engine.index.resolve(dotted, module.name, level)
-        engine.lookups.setdefault(module.name, set()).add((dotted, module.name, level, where))
         if where is None or where == module.name or (where, name) in engine.star_trail:
             continue
         if (

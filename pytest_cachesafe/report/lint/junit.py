@@ -30,8 +30,8 @@ def render(result: LintResult, *, sources: Sources, rules: Iterable[Rule] = ()) 
         _suite(filename, [_case(finding, result.strict) for finding in group])
         for filename, group in groupby(result.findings, key=lambda finding: place_of(finding).filename)
     ]
-    if result.crashed:
-        errors = [f'      <error message="{_xml(words)}"/>\n' for words in result.crashed]
+    if result.faults:
+        errors = [f'      <error message="{_xml(words)}"/>\n' for words in result.faults]
         start = '    <testcase name="rule" classname="cachesafe">\n'
         suites.append(_suite("cachesafe", [f"{start}{error}    </testcase>\n" for error in errors]))
     elif not suites:

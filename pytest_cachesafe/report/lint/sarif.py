@@ -92,9 +92,9 @@ def _page(rule: Rule | None) -> tuple[str, str]:
 
 
 def _invocation(result: LintResult) -> dict[str, Any]:
-    notes = [{"level": "error", "message": {"text": _text(words)}} for words in result.crashed]
+    notes = [{"level": "error", "message": {"text": _text(words)}} for words in result.faults]
     notes += [{"level": "warning", "message": {"text": _text(words)}} for words in result.warnings]
-    return {"executionSuccessful": not result.crashed, "toolExecutionNotifications": notes}
+    return {"executionSuccessful": not result.faults, "toolExecutionNotifications": notes}
 
 
 def _result(finding: Finding, rule_index: int) -> dict[str, Any]:

@@ -27,7 +27,8 @@ def summary_line(result: LintResult) -> str:
             (result.suppressed, f"{result.suppressed} suppressed"),
             (result.baselined, f"{result.baselined} in the baseline"),
             (result.stale, f"{_number(result.stale, 'baseline entry', 'baseline entries')} no longer found"),
-            (len(result.crashed), f"{_number(len(result.crashed), 'rule')} crashed"),
+            (len(result.unread), f"{len(result.unread)} unreadable"),
+            (len(result.crashed), _number(len(result.crashed), "crash", "crashes")),
         )
         if count
     ]
