@@ -22,6 +22,7 @@ __all__ = ["add", "run"]
 
 _ENGINES = ("vllm", "sglang", "lmcache", "llamacpp")
 _FORMATS = ("auto", "ids", "messages", "mooncake")
+_POLICY_SIZES = ("tool_chars", "cut_after", "limit_tokens", "summary_chars", "keep_messages", "models")
 # Lines that are no request: so many are named on standard error.
 _NAMED = 5
 
@@ -78,6 +79,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--policies", action="store_true",
         help="LOG is one conversation (a message list or body): what ways to keep its history cost in prefill",
     )  # fmt: skip
+    parser.add_argument("--policy-size", metavar="NAME=N", action="append", default=[],
+        help="where they act: tool_chars, cut_after, limit_tokens, summary_chars, keep_messages, models; repeatable",
+    )  # fmt: skip
 
 
 def run(args: argparse.Namespace) -> Outcome:
@@ -128,10 +132,10 @@ def _replay(args: argparse.Namespace) -> Outcome:
             )
             _drive(replaying, Progress(wanted=not args.quiet))
             report = replaying.report()
-        before = _named(trace, report)
-        status = 130 if report.partial else 2 if report.skipped else 0
         if args.redact != "none":
             report = report.redacted(args.redact)
+        before = _named(trace, report)
+        status = 130 if report.partial else 2 if report.skipped else 0
         if spool is None:
             return Outcome(report.text(args.verbose), report.as_dict(), status, before)
         # The rows may be more than memory holds: written here, so that nothing is left for the frame to write.
@@ -254,6 +258,12 @@ def _policies(args: argparse.Namespace) -> Outcome:
     if not args.model:
         raise UsageError("--policies renders the conversation again and again: name its model (--model M)")
     value = read_json(args.trace)
+    sizes = {}
+    for word in args.policy_size:
+        name, _, number = word.partition("=")
+        if name not in _POLICY_SIZES or not number.isdecimal():
+            raise UsageError(f"--policy-size {word!r}: expected NAME=N, with one of {', '.join(_POLICY_SIZES)}")
+        sizes[name] = int(number)
     try:
         report = policy_costs(
             value,
@@ -262,6 +272,7 @@ def _policies(args: argparse.Namespace) -> Outcome:
             block_size=args.block_size,
             num_blocks=args.blocks,
             options=_options(args.engine_option),
+            **sizes,
         )
     except UsageError as error:
         raise UsageError(f"{args.trace}: {error}") from None

@@ -183,6 +183,15 @@ def test_redacted(simulate: Any) -> None:
         assert "secret" not in str(simulate(lines, "--redact", "text", form=form)[1])
 
 
+def test_redacted_lines_of_messages(simulate: Any, smollm2_tokenizer_dir: Path) -> None:
+    lines = [[{"role": "user", "content": "Hi"}], {"messages": [{"role": "secret-role", "contents": "x"}]}]
+    options = ["--model", str(smollm2_tokenizer_dir), "--redact", "text"]
+    status, data, err = simulate(lines, *options)
+    assert (status, data["requests"], data["skipped"]["lines"]) == (2, 1, [2])
+    assert "line 2: [" in err
+    assert "secret" not in err + str(data)
+
+
 def test_output_file_is_whole_or_untouched(simulate: Any, tmp_path: Path) -> None:
     out = tmp_path / "out.json"
     assert simulate([A], "--output-file", str(out))[:2] == (0, "")

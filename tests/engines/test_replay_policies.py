@@ -180,5 +180,9 @@ def test_the_command(tmp_path: Path, llama32_dir: Path, capsys: pytest.CaptureFi
         "window",
         "route",
     ]
+    assert main([*command, "--policy-size", "tool_chars=7", "--output-format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["sizes"]["tool_chars"] == 7
+    assert main([*command, "--policy-size", "toolchars=7"]) == 2
+    assert "expected NAME=N, with one of tool_chars" in capsys.readouterr().err
     assert main(command) == 0
     assert "over 6 requests of one conversation" in capsys.readouterr().out

@@ -165,7 +165,10 @@ class ReplayReport:
             return found
 
         rows = None if self.per_request is None else [row.redacted(mode) for row in self.per_request]
-        return replace(self, by_tag=renamed(self.by_tag), by_tenant=renamed(self.by_tenant), per_request=rows)
+        # What a chat template, or a reader of bodies, says of a request may quote it.
+        quoted = self.trace_format == "messages"
+        bad = [(line, redact(words, mode) if quoted else words) for line, words in self.bad]
+        return replace(self, by_tag=renamed(self.by_tag), by_tenant=renamed(self.by_tenant), per_request=rows, bad=bad)
 
     def text(self, verbosity: int = 0) -> str:
         """For people: the first line is complete in itself."""

@@ -137,6 +137,8 @@ def chat_reader(model: Any) -> Callable[[int, Any], Entry]:
         entry = Entry(line, check_ids(list(ids), "the rendered prompt"), fields)
         if not entry.token_ids:
             raise BadEntry("the rendered prompt is empty")
+        if entry.conversation is None:
+            entry.conversation = chat.key
         if not entry.output_ids and chat.generated is not None and chat.generated.token_ids is not None:
             entry.output_ids = check_ids(list(chat.generated.token_ids), "generated_ids")
         return entry
