@@ -56,5 +56,6 @@ def text_gap(token_ids: Sequence[int], rows: Sequence[Any]) -> float:
 
 
 def compare_logits(ours: Sequence[Any], theirs: Sequence[Any]) -> float:
-    """Largest absolute difference of any logit, row by row."""
-    return max(float((one - other).abs().max()) for one, other in zip(ours, theirs, strict=True))
+    """Largest absolute difference of any logit, row by row; infinite where one is no number."""
+    found = [float((one - other).abs().max()) for one, other in zip(ours, theirs, strict=True)]
+    return max(off if off == off else float("inf") for off in found)

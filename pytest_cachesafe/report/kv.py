@@ -33,8 +33,9 @@ def render_reuse(report: ReuseReport) -> str:
 
 def _reuse_lines(report: ReuseReport) -> Iterator[str]:
     number, computed, whole = len(report.continuations), report.computed_tokens, report.prompt_tokens
+    continuations = "1 continuation" if number == 1 else f"{number} continuations"
     yield (
-        f"  prefill: prefix of {report.prefix_tokens} tokens once, {number} continuations: {computed} tokens"
+        f"  prefill: prefix of {report.prefix_tokens} tokens once, {continuations}: {computed} tokens"
         f" through the model, {whole} without reuse ({whole / computed:.1f}x)"
     )
     seconds = f"  seconds: {report.seconds:.3f}"

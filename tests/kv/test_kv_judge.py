@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_cachesafe.kv import KVFailure, ReuseReport
+from pytest_cachesafe.kv.greedy import compare_logits, text_gap
 from pytest_cachesafe.kv.judge import judge_reuse
 from pytest_cachesafe.kv.result import Continuation, Setting
 from pytest_cachesafe.kv.tolerances import tolerance
@@ -39,7 +40,17 @@ def test_a_bound_is_met_up_to_itself() -> None:
     (words,) = judge_reuse(report(difference=1.1e-3), 0, None)
     assert words == "reused and recomputed logits differ by 0.0011 in continuation 1, allowed are 0.001"
     assert judge_reuse(report(difference=1.1e-3), 0, 0.01) == []
-    assert judge_reuse(report(difference=float("nan")), 0, None) != []
+    assert judge_reuse(report(difference=float("inf")), 0, None) != []
+
+
+def test_logits_that_are_no_numbers_are_not_alike() -> None:
+    torch = pytest.importorskip("torch")
+    good, bad = torch.tensor([1.0, 2.0]), torch.tensor([1.0, float("nan")])
+    assert compare_logits([good, good], [good, good]) == 0
+    assert compare_logits([good, good], [bad, good]) == float("inf")
+    # The choice is the best; chosen otherwise, it is as far off as its logit.
+    assert text_gap([1, 1], [good, good]) == 0
+    assert text_gap([1, 0], [good, good]) == 1
 
 
 @pytest.mark.parametrize(
