@@ -6,7 +6,7 @@ SHA-256 per block) is told apart, since ours needs no digests. The traces are th
 FAST25-release/traces, looked for under `traces` in the cache folder; without them a made one of the same size serves.
 
 Then, with ours alone: many generated requests of 2,000 tokens, and a log of 20,000 lines through `cachesafe simulate`.
-Peak memory is told early and late: it must not grow with what was read. `--full` sends a million requests, else 100,000.
+Peak memory is told early and late: it must not grow with what was read. `--full` sends a million requests, not 100,000.
 """
 
 from __future__ import annotations
@@ -79,7 +79,10 @@ class Theirs:
     """vLLM's manager on the same requests."""
 
     def __init__(self, real: SimpleNamespace) -> None:
+        from real_vllm import block_hasher
+
         self.real = real
+        self.block_hasher = block_hasher
 
     def manager(self, block_size: int, num_blocks: int) -> object:
         real = self.real
@@ -94,7 +97,7 @@ class Theirs:
     def make(self, prompts: Sequence[list[int]], block_size: int) -> Iterator[object]:
         """Requests, which hash their blocks when they are made."""
         real = self.real
-        hasher = real.get_request_block_hasher(block_size, real.hash_function)
+        hasher = self.block_hasher(real, block_size)
         parameters = real.SamplingParams(max_tokens=1)
         for number, prompt in enumerate(prompts):
             yield real.Request(str(number), prompt, parameters, None, block_hasher=hasher)

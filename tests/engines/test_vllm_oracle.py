@@ -24,13 +24,15 @@ def _real(steps: list[Step]) -> list[Step]:
         pytest.skip(f"vLLM's code is here, but cannot be imported: {absent}")
 
 
-# 4 * 5,250 = 21,000 requests, then 2 * 1,500 with everything that can be published.
+# 4 * 5,250 = 21,000 requests, then some with everything that can be published.
 @pytest.mark.parametrize(
     ("seed", "requests", "options"),
     [
         *((seed, 5250, {}) for seed in range(100, 104)),
         (200, 1500, {"hash": "sha256_cbor", "events": True}),
-        (201, 1500, {"hash": "sha256_cbor", "events": True, "int_block_hashes": False}),
+        (201, 500, {"hash": "sha256_cbor", "none_hash_seed": "7", "events": True, "int_block_hashes": False}),
+        (202, 500, {"hash": "sha256", "events": True}),
+        (203, 500, {"hash": "xxhash_cbor", "none_hash_seed": "7"}),
     ],
 )
 def test_no_difference(seed: int, requests: int, options: Step) -> None:

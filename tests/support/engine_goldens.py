@@ -16,7 +16,7 @@ from engine_drive import run_real
 from engine_traffic import sglang_traffic, vllm_traffic
 from fetch_engines import ENGINES
 
-__all__ = ["GOLDENS", "read_golden", "unit_steps"]
+__all__ = ["GOLDENS", "digest_steps", "read_golden", "unit_steps"]
 
 Step = dict[str, Any]
 _FOLDER = Path(__file__).parent.parent / "engines" / "goldens"
@@ -96,6 +96,32 @@ def unit_steps() -> list[Step]:
     ]
 
 
+def digest_steps() -> list[Step]:
+    """Keys at the edges of their encoding."""
+    numbers = [0, 1, 23, 24, 255, 256, 65535, 65536, 2**31 - 1]
+    requests: list[Step] = [
+        {},
+        {"salt": "s"},
+        {"salt": "Schlüssel 🔑"},
+        {"salt": "x" * 23},
+        {"salt": "x" * 24},
+        {"salt": "x" * 300},
+        {"lora": ["adapter", "/models/adapter"]},
+        {"lora": ["Ä", "/" + "m" * 300]},
+        # Offsets count from the block's start: below zero in the blocks after the first.
+        {"mm": [["image", 1, 7]]},
+        {"mm": [["a", 0, 1], ["b", 1, 2], ["c", 3, 6]], "salt": "s", "lora": ["adapter", "/models/adapter"]},
+        {"mm": [["a" * 64, 2, 2]]},
+    ]
+    steps: list[Step] = []
+    for start in ({"hash": "sha256_cbor"}, {"hash": "sha256_cbor", "none_hash_seed": "0"}):
+        for size in (1, 4):
+            steps.append({"engine": "vllm", "block_size": size, "num_blocks": 20, **start})
+            for number, more in enumerate(requests):
+                steps += [{"request": str(number), "tokens": numbers, **more}, {"free": str(number)}]
+    return steps
+
+
 def _vllm() -> list[Step]:
     return list(vllm_traffic(7, 70))
 
@@ -112,6 +138,7 @@ def _sglang() -> list[Step]:
 # Name of the file: engine, the steps, and how to tell it to a reader.
 GOLDENS: dict[str, tuple[str, Callable[[], list[Step]], str]] = {
     "vllm_units": ("vllm", unit_steps, "engine_goldens.unit_steps()"),
+    "vllm_digests": ("vllm", digest_steps, "engine_goldens.digest_steps()"),
     "vllm_traffic": ("vllm", _vllm, "engine_traffic.vllm_traffic(7, 70)"),
     "vllm_events": ("vllm", _hashed, "engine_traffic.vllm_traffic(8, 25, hash='sha256_cbor', events=True, …)"),
     "sglang_traffic": ("sglang", _sglang, "engine_traffic.sglang_traffic(7, 50)"),

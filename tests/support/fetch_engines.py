@@ -62,8 +62,11 @@ def _unpack(name: str, target: Path) -> None:
         _pip("download", *_WHEELS, "--dest", folder, f"{name}=={ENGINES[name]}")
         (wheel,) = Path(folder).glob("*.whl")
         with zipfile.ZipFile(wheel) as archive:
-            # Compiled code is the bulk of a wheel, and is not run; SGLang looks for the folders of its kernels.
-            members = [item for item in archive.namelist() if not item.endswith((".so", ".a", ".cubin"))]
+            # Compiled code is the bulk of a wheel, and is not run. SGLang looks for the folders of its kernels.
+            members = archive.namelist()
+            if name == "vllm":
+                members = [item for item in members if item.endswith((".py", ".json"))]
+            members = [item for item in members if not item.endswith((".so", ".a", ".cubin"))]
             archive.extractall(target, members)
 
 

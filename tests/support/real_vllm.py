@@ -20,8 +20,8 @@ from fetch_engines import on_path
 Step = dict[str, Any]
 
 
-def load(hash_name: str | None = None) -> SimpleNamespace:
-    """vLLM's classes; `hash_name` chooses the hash of block keys (vLLM's default: sha256).
+def load() -> SimpleNamespace:
+    """vLLM's classes and functions.
 
     Raises:
         ImportError: the real code, or a package that it needs, is not there.
@@ -30,8 +30,6 @@ def load(hash_name: str | None = None) -> SimpleNamespace:
     # Not its own handlers: a refused reset is a warning to it, an outcome here.
     os.environ["VLLM_CONFIGURE_LOGGING"] = "0"
     logging.disable(logging.WARNING)
-    # Python's hash seed would enter the first key of every chain.
-    os.environ.pop("PYTHONHASHSEED", None)
     on_path("vllm")
     import torch
 
@@ -45,8 +43,6 @@ def load(hash_name: str | None = None) -> SimpleNamespace:
     from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec
     from vllm.v1.request import Request, RequestStatus
 
-    hash_function = get_hash_fn_by_name(hash_name or "sha256")
-    init_none_hash(hash_function)
     return SimpleNamespace(
         FullAttentionSpec=FullAttentionSpec,
         KVCacheConfig=KVCacheConfig,
@@ -58,10 +54,21 @@ def load(hash_name: str | None = None) -> SimpleNamespace:
         Request=Request,
         RequestStatus=RequestStatus,
         SamplingParams=SamplingParams,
+        get_hash_fn_by_name=get_hash_fn_by_name,
         get_request_block_hasher=get_request_block_hasher,
-        hash_function=hash_function,
+        init_none_hash=init_none_hash,
         torch=torch,
     )
+
+
+def block_hasher(real: SimpleNamespace, block_size: int, name: str | None = None, seed: str | None = None) -> Any:
+    """What makes a request's keys, with the named hash (vLLM's default: sha256) and a server's PYTHONHASHSEED."""
+    os.environ.pop("PYTHONHASHSEED", None)
+    if seed is not None:
+        os.environ["PYTHONHASHSEED"] = seed
+    function = real.get_hash_fn_by_name(name or "sha256")
+    real.init_none_hash(function)
+    return real.get_request_block_hasher(block_size, function)
 
 
 class RealVllm:
@@ -76,6 +83,7 @@ class RealVllm:
         watermark: float = 0.0,
         eagle: bool = False,
         hash: str | None = None,  # noqa: A002 (the option's name)
+        none_hash_seed: str | None = None,
         scheduler_reserve_full_isl: bool = True,
         events: bool = False,
         int_block_hashes: bool = True,
@@ -102,7 +110,7 @@ class RealVllm:
         self.hashes = hash is not None and caching
         self.events = events
         # vLLM makes no keys with caching off.
-        self.hasher = real.get_request_block_hasher(block_size, real.hash_function) if caching else None
+        self.hasher = block_hasher(real, block_size, hash, none_hash_seed) if caching else None
         self.live: dict[str, Any] = {}
         self.running: set[str] = set()
         # Running requests whose last token was sampled, and is computed by the next step.
@@ -276,7 +284,7 @@ def main(steps: str, out: str) -> int:
     with open(steps, encoding="utf-8") as given:
         lines = [json.loads(line) for line in given]
     try:
-        real = load(next((line["hash"] for line in lines if "hash" in line), None))
+        real = load()
     except ImportError as error:
         sys.stderr.write(f"{error}\n")
         return 3
