@@ -106,10 +106,15 @@ class BlockPool:
                 if name is None:
                     break
                 append(name)
-        else:
-            mixed = self._single
+        elif self._single:
             for content in contents[:most]:
-                name = get(self._key(name, content) if mixed else (name, content))  # type: ignore[arg-type]
+                name = get(self._key(name, content))  # type: ignore[arg-type]
+                if name is None:
+                    break
+                append(name)
+        else:
+            for content in contents[:most]:
+                name = get((name, content))  # type: ignore[arg-type]
                 if name is None:
                     break
                 append(name)
