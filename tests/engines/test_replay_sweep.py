@@ -65,6 +65,12 @@ def test_advice_on_the_pool() -> None:
     assert "from 10 blocks on nothing more is gained (66.7% reused)" in report.advice
     short = replay(log, block_size=4, num_blocks=4, sweep={"blocks": [4, "unlimited"]})
     assert "without a limit 66.7% would be reused" in short.advice[0]
+    growing = replay(log, block_size=4, num_blocks=4, sweep={"blocks": [4, 7]})
+    assert growing.advice[0].startswith("the largest pool of the sweep reuses most")
+    # A pool that does not take every prompt is not the one that is enough.
+    mixed = replay([*log, list(range(1000, 1040))], block_size=4, num_blocks=40, sweep={"blocks": [10, 20, 40]})
+    assert [point.too_large for point in mixed.sweep] == [1, 0, 0]
+    assert mixed.advice[0].startswith("from 20 blocks on nothing more is gained")
     alone = replay(log, block_size=4, num_blocks=4)
     assert any("72 tokens (66.7%) had been computed before and were gone" in words for words in alone.advice)
 

@@ -36,21 +36,18 @@ def _blocks(report: ReplayReport) -> list[str]:
         p for p in report.sweep if p.salts == report.setup["salts"] and p.block_size == report.setup["block_size"]
     ]
     points = sorted(points, key=_size)
-    if len(points) < 2 or len({p.num_blocks for p in points}) < 2:
+    if len({p.num_blocks for p in points}) < 2:
         return []
-    most = max(p.totals.cached_tokens for p in points)
-    enough = next(p for p in points if p.totals.cached_tokens == most)
-    if enough is points[-1]:
-        before = points[-2]
-        gained = enough.totals.hit_rate - before.totals.hit_rate
-        return (
-            [f"the largest pool of the sweep still gains {gained:.1%} over {_name(before)}: a larger one may gain more"]
-            if (enough.num_blocks is not None)
-            else [
-                f"no pool of the sweep keeps everything: without a limit {enough.totals.hit_rate:.1%} would be reused"
-            ]
-        )
-    return [f"from {_name(enough)} on nothing more is gained ({enough.totals.hit_rate:.1%} reused)"]
+    # A pool that some requests do not fit into is compared with nothing.
+    whole = [p for p in points if p.too_large == points[-1].too_large]
+    most = max(p.totals.cached_tokens for p in whole)
+    enough = next(p for p in whole if p.totals.cached_tokens == most)
+    share = f"{enough.totals.hit_rate:.1%}"
+    if enough is not points[-1]:
+        return [f"from {_name(enough)} on nothing more is gained ({share} reused)"]
+    if enough.num_blocks is None:
+        return [f"no pool of the sweep keeps everything: without a limit {share} would be reused"]
+    return [f"the largest pool of the sweep reuses most ({share}): a larger one may reuse more"]
 
 
 def _size(point: SweepPoint) -> float:
@@ -64,9 +61,8 @@ def _name(point: SweepPoint) -> str:
 def _block_size(report: ReplayReport) -> list[str]:
     setup = report.setup
     points = [p for p in report.sweep if p.salts == setup["salts"]]
-    pools = {p.pool_tokens for p in points}
-    sizes = {p.block_size for p in points}
-    if len(sizes) < 2 or (len({p.num_blocks for p in points}) > len(sizes) and len(pools) > 1):
+    # Where pools are swept as well, their sizes and not those of the blocks would be compared.
+    if len({p.block_size for p in points}) < 2 or len({p.block_size for p in points}) < len(points):
         return []
     best = max(points, key=lambda p: (p.totals.cached_tokens, p.block_size))
     now = report.cached_tokens
