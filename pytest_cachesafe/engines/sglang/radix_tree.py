@@ -72,7 +72,7 @@ class RadixTree:
     def match(self, namespace: Namespace, key: bytes) -> tuple[int, Node | None]:
         """Longest prefix of `key` that is held, and the node it ends at; its path becomes the most recent.
 
-        A node that is matched in part is split there.
+        A node that is matched in part is split there. The caller locks the node: unlocking puts it in line again.
         """
         node: Node | None = self._roots.get(namespace)
         if node is None or not key:
@@ -92,8 +92,6 @@ class RadixTree:
             node = self._split(child, shared)
             at += shared
             break
-        if not node.children:
-            self._queue.mark(node)
         return at // self.width, node if at else None
 
     def held(self, namespace: Namespace, key: bytes) -> int:
@@ -110,7 +108,7 @@ class RadixTree:
         return at // self.width
 
     def insert(self, namespace: Namespace, key: bytes, priority: int = 0, counted: int = 0) -> tuple[int, Node | None]:
-        """Hold `key`; returns how much of it was held before and the node where it ends.
+        """Hold `key`; returns how much of it was held before and the node where it ends, which the caller locks.
 
         Args:
             namespace: whose prefixes it joins.
@@ -147,8 +145,6 @@ class RadixTree:
             node.children[key[at : at + page]] = leaf
             self.evictable += (end - at) // self.width
             node = leaf
-        if not node.children:
-            self._queue.mark(node)
         return held, node
 
     def lock(self, node: Node | None) -> None:
