@@ -242,7 +242,7 @@ def test_a_cache_of_ones_own_stays_warm() -> None:
 
 
 def test_a_generator_is_streamed() -> None:
-    """A million tokens pass by; the rows are not kept, so that memory is that of the pool."""
+    """Prompts are let go one by one; rows are not kept."""
     alive = 0
 
     class Prompt(list[int]):
@@ -295,6 +295,8 @@ def test_options_that_cannot_be(options: dict[str, Any], says: str) -> None:
 def test_nothing_to_replay() -> None:
     with pytest.raises(UsageError, match="no request in it"):
         replay([])
+    with pytest.raises(UsageError, match=r"item 0: .*a list of token ids is one request"):
+        replay([1, 2, 3])
 
 
 def test_windows_double_and_add_up() -> None:

@@ -50,6 +50,8 @@ def format_of(value: Any) -> str:
         return "ids"
     if hasattr(value, "messages"):
         return "messages"
+    if isinstance(value, int):
+        raise BadEntry("no object but a lone number; a list of token ids is one request")
     raise BadEntry('no object; one request a line is meant, e.g. {"prompt_token_ids": [1, 2, 3]}')
 
 
