@@ -14,6 +14,7 @@ from pytest_cachesafe.kv.greedy import Decoded, compare_logits, decode, text_gap
 from pytest_cachesafe.kv.load import LoadedModel
 from pytest_cachesafe.kv.result import ChatReport, ChatTurn, Setting
 from pytest_cachesafe.prefix.compare import compare
+from pytest_cachesafe.prefix.rendered import not_rendered
 from pytest_cachesafe.prompt import Chat, Prompt, TemplateRaised
 from pytest_cachesafe.usage import UsageError
 
@@ -74,6 +75,9 @@ def check_chat(
         roles = ", ".join(dict.fromkeys(str(m.get("role")) for m in chat.messages)) or "none"
         raise UsageError(f"chat() found no request: no user turn or tool result in the messages (roles: {roles})")
     report.replies, report.prompts, report.sampled = replies, prompts, sampled
+    if turns.before is not None and (missing := not_rendered(turns.before)):
+        paths = ", ".join(m.path for m in missing[:6]) + (" …" if len(missing) > 6 else "")
+        report.notes = [f"not rendered: the template leaves out {paths}; the model never sees what is sent there"]
     return report
 
 
@@ -101,6 +105,7 @@ class _Turns:
         self.cache: Any = None
         # What the cache holds.
         self.cached: list[int] = []
+        # The latest prompt.
         self.before: Prompt | None = None
 
     def __iter__(self) -> Iterator[tuple[ChatTurn, list[int], Decoded]]:

@@ -14,7 +14,7 @@ __all__ = ["Forward", "Pass", "cache_keyword"]
 
 
 def cache_keyword(model: Any) -> str:
-    """What `model.forward` calls the cache: `cache` since transformers 5.24 or so, `past_key_values` before.
+    """What `model.forward` calls the cache: `cache` in transformers 5.24, which warns of the older `past_key_values`.
 
     Raises:
         UsageError: it takes none.

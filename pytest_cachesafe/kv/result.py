@@ -208,6 +208,8 @@ class ChatReport:
     # What was rendered for each request, and what was sampled for it: what an engine's cache gets to see.
     prompts: Sequence[Sequence[int]] = field(repr=False)
     sampled: Sequence[Sequence[int]] = field(repr=False)
+    # What the template leaves out of the prompts, by its place in the messages.
+    notes: Sequence[str] = ()
     layout: Callable[[Any], str] | None = field(default=None, repr=False)
 
     @property
@@ -241,6 +243,7 @@ class ChatReport:
             "largest_difference": self.largest_difference,
             "same_text": self.same_text,
             "turns": [asdict(t) for t in self.turns],
+            "notes": list(self.notes),
         }
 
     def __str__(self) -> str:

@@ -47,7 +47,7 @@ class Rotary:
         at: Any
         there: Any
         at, there = (transformers.DynamicCache(config=forward.model.config) for _ in range(2))
-        shift = 1000
+        shift = min(1000, getattr(forward.model.config.get_text_config(), "max_position_embeddings", 2000) // 2)
         forward(ids, at)
         forward(ids, there, positions=range(shift, shift + len(ids)))
         last, wanted = at.layers[-1].keys, there.layers[-1].keys

@@ -77,7 +77,8 @@ def render_chat(report: ChatReport) -> str:
         f"KV cache kept over {len(report.turns)} turns: {report.computed_tokens} of {report.prompt_tokens} prompt"
         f" tokens computed [{_setting(report.setting)}]"
     )
-    return "\n".join([head, *_turns(report.turns), *_chat_agreement(report)])
+    notes = [f"  note: {visible(words)}" for words in report.notes]
+    return "\n".join([head, *_turns(report.turns), *_chat_agreement(report), *notes])
 
 
 def _turns(turns: Sequence[ChatTurn]) -> Iterator[str]:
@@ -127,6 +128,7 @@ def render_side_by_side(report: SideBySide) -> str:
             f"  {turn.seconds:9.3f}  {turn.recompute_seconds or 0.0:7.3f}  {turn.decode_seconds:8.3f}"
             f"  {bar(turn.reused_tokens, turn.computed_tokens, longest)}{decoded}"
         )
+    lines += [f"  note: {visible(words)}" for words in chat.notes]
     return "\n".join(lines)
 
 

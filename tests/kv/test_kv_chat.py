@@ -106,6 +106,16 @@ def test_tool_results_are_requests(tiny: KVProbe) -> None:
     assert report.same_text is None
 
 
+def test_what_the_template_drops_is_said(tiny: KVProbe) -> None:
+    tool = {"type": "function", "function": {"name": "weather", "description": "Weather.", "parameters": {}}}
+    body = {"model": "m", "messages": [{"role": "user", "content": "Weather?"}], "tools": [tool]}
+    report = tiny.chat(body, verify=False, new_tokens=1)
+    words = "not rendered: the template leaves out tools[0]; the model never sees what is sent there"
+    assert report.notes == [words]
+    assert f"  note: {words}" in str(report)
+    assert tiny.chat(body["messages"], verify=False, new_tokens=1).notes == ()
+
+
 @pytest.mark.parametrize(
     ("messages", "options", "words"),
     [

@@ -94,14 +94,19 @@ def test_a_bound_that_nothing_meets_prints_what_was_measured(tiny: KVProbe) -> N
 
 
 @settings(deadline=None, max_examples=25)
-@given(prefix=IDS, continuations=st.lists(IDS, min_size=1, max_size=3), way=st.sampled_from(["copy", "crop"]))
+@given(
+    prefix=IDS,
+    continuations=st.lists(IDS, min_size=1, max_size=3),
+    way=st.sampled_from(["copy", "crop"]),
+    cache=st.sampled_from(["dynamic", "static"]),
+)
 def test_every_token_is_computed_once_and_nothing_changes(
-    tiny: KVProbe, prefix: list[int], continuations: list[list[int]], way: str
+    tiny: KVProbe, prefix: list[int], continuations: list[list[int]], way: str, cache: str
 ) -> None:
     before = tiny.tokens_computed
-    report = tiny.reuse(prefix, continuations, way=way, verify=0)  # type: ignore[arg-type]
+    report = tiny.reuse(prefix, continuations, cache, way=way, verify=0)  # type: ignore[arg-type]
     assert tiny.tokens_computed - before == len(prefix) + sum(map(len, continuations)) == report.computed_tokens
-    checked = tiny.reuse(prefix, continuations, way=way, new_tokens=3)  # type: ignore[arg-type]
+    checked = tiny.reuse(prefix, continuations, cache, way=way, new_tokens=3)  # type: ignore[arg-type]
     assert checked.prefix_intact
     assert checked.largest_difference is not None
     assert checked.largest_difference <= 1e-3
