@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import tracemalloc
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -267,6 +269,24 @@ def test_a_generator_is_streamed() -> None:
     assert report.requests == 500
     assert report.per_request is None
     assert most <= 3
+
+
+def test_memory_does_not_grow_with_the_log(tmp_path: Path) -> None:
+    def peak(lines: int) -> int:
+        path = tmp_path / f"{lines}.jsonl"
+        with path.open("w") as file:
+            for i in range(lines):
+                file.write(f'{{"prompt_token_ids": {list(range(i, i + 40))}, "tag": "t{i % 3}"}}\n')
+        tracemalloc.start()
+        try:
+            replay(path, num_blocks=100, live=4, summary=True, reasons=False)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    peak(10)
+    # Kept, rows alone would take 200 bytes a request and more: 1 MB for 5,000.
+    assert peak(5_500) - peak(500) < 200_000
 
 
 @pytest.mark.parametrize(
