@@ -32,7 +32,7 @@ SUPPORT = Path(__file__).parent.parent / "tests" / "support"
 # Blocks in use of the pool, beside the null block.
 USABLE = (1_000, 10_000, 50_000)
 TRACES = ("conversation", "synthetic")
-# Of the fastest of how many runs.
+# The fastest of how many runs counts.
 RUNS = 3
 
 
@@ -122,11 +122,13 @@ def cpu(work: Callable[[], int]) -> tuple[float, int]:
     return time.process_time() - start, result
 
 
-def compare(real: SimpleNamespace | None, name: str, prompts: list[list[int]], block_size: int, usable: int) -> float:
+def compare(
+    real: SimpleNamespace | None, name: str, prompts: list[list[int]], block_size: int, usable: int, runs: int
+) -> float:
     """Print one line; the ratio, 0 without vLLM's code."""
     theirs = Theirs(real) if real is not None else None
     best = {"ours": 1e9, "theirs": 1e9, "keys": 1e9}
-    for _ in range(RUNS):
+    for _ in range(runs):
         seconds, hits = cpu(lambda: ours(prompts, block_size, usable + 1))
         best["ours"] = min(best["ours"], seconds)
         if theirs is not None:
@@ -247,14 +249,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, found in traces():
         print(f"{name}: {len(found):,} requests, one block per id, one request at a time")
         for usable in USABLE:
-            ratio = compare(real, name, found, 1, usable)
-            missed |= real is not None and not name.startswith("synthetic") and ratio < 5
+            barred = not name.startswith("synthetic")
+            ratio = compare(real, name, found, 1, usable, RUNS if barred else 1)
+            missed |= real is not None and barred and ratio < 5
     print("generated: 2,000 requests of 2,000 tokens, blocks of 16")
-    compare(real, "generated", list(prompts(2_000)), 16, 10_000)
+    compare(real, "generated", list(prompts(2_000)), 16, 10_000, 1)
     count = 1_000_000 if options.full else 100_000
     subprocess.run([sys.executable, __file__, "--many", str(count)], check=True)
     with tempfile.TemporaryDirectory() as folder:
-        for more in ([], ["--summary"]):
+        # What it remembers to tell why tokens were missed grows to a bound of its own.
+        for more in ([], ["--summary"], ["--summary", "--no-reasons"]):
             _, small = simulate(2_000, Path(folder), *more)
             seconds, large = simulate(20_000, Path(folder), *more)
             words = " ".join(["cachesafe simulate", *more])
