@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cachesafe_rules.changing import changing_value
 from cachesafe_rules.expressions import is_history, last_part, parts_of, walk
-from cachesafe_rules.model import Binding, Call, Condition, Expr, Span
+from cachesafe_rules.model import Binding, Call, Condition, Expr, Source, Span
 from cachesafe_rules.shape import Shape
 from cachesafe_rules.turns import is_setup, is_side_call, overflow_guarded
 from cachesafe_rules.volatile import volatile_in
@@ -33,7 +33,8 @@ def rebuilt(shape: Shape) -> Iterator[tuple[Span, str]]:
             continue
         index = _index_of(generator.iterable, generator.target)
         own = {name.name for name in walk(generator.target) if name.kind == "name" and name.name}
-        if why := _altered(shape, part.function, expr.items[-1], index) or _joined(
+        stored = _stored(generator.iterable)
+        if why := _altered(shape, part.function, expr.items[-1], index, stored) or _joined(
             shape, part.function, expr.items[-1], own
         ):
             yield expr.span, why
@@ -93,9 +94,16 @@ def _names_role(expr: Expr) -> bool:
     return key is not None and key.value in ("role", "type")
 
 
-def _altered(shape: Shape, function: str, element: Expr, index: str | None) -> str | None:
+def _stored(*exprs: Expr) -> frozenset[Source]:
+    """What the messages hold before anything is done to them: a time in them was stored with them."""
+    return frozenset(taint.source for expr in exprs for part in walk(expr) for taint in part.taints)
+
+
+def _altered(
+    shape: Shape, function: str, element: Expr, index: str | None, stored: frozenset[Source] = frozenset()
+) -> str | None:
     """What is done to a message on the way, None where it stays as it is or is only converted."""
-    if found := volatile_in(shape, function, element, _is_content):
+    if found := volatile_in(shape, function, element, _is_content, stored):
         return f"{found} is written into earlier messages"
     for part in walk(element):
         if part.kind == "conditional" and index and _mentions(part.items[0], index):
@@ -265,7 +273,10 @@ def appended(shape: Shape) -> Iterator[tuple[Span, str]]:
                 index = _index_of(loop.test, loop.target)
                 own = {part.name for part in walk(loop.target) if part.kind == "name" and part.name}
                 tests = [test.test for test in call.conditions if test.kind in ("if", "left") and test.test is not None]
-                if why := _altered(shape, call.function, item, index) or _joined(shape, call.function, item, own):
+                stored = _stored(loop.test)
+                if why := _altered(shape, call.function, item, index, stored) or _joined(
+                    shape, call.function, item, own
+                ):
                     yield call.span, why
                 elif index and any(_mentions(test, index) and _counts_from_end(test) for test in tests):
                     yield call.span, "earlier messages change with their distance from the end"
