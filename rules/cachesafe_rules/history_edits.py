@@ -15,6 +15,7 @@ __all__ = ["all_but_last", "appended", "assigned", "first_rewritten", "rebuilt"]
 
 _CONTENT = frozenset({"content", "text", "parts"})
 _SPACE = frozenset({"strip", "lstrip", "rstrip", "split", "splitlines", "expandtabs"})
+_SPACE_CHANGED = "white space of earlier messages is changed"
 _IMAGE = frozenset({"b64encode", "resize", "thumbnail", "encode_image", "reencode", "compress_image", "to_base64"})
 
 
@@ -117,7 +118,7 @@ def _altered(
             if name in _IMAGE:
                 return "images of earlier messages are encoded again"
             if name in _SPACE and part.call.receiver is not None and _is_content(part.call.receiver):
-                return "white space of earlier messages is changed"
+                return _SPACE_CHANGED
             if name == "replace" and part.call.receiver is not None and _is_content(part.call.receiver):
                 return "text is replaced in earlier messages"
             if name == "sub" and any(_is_content(arg) for arg in part.call.args):
@@ -193,6 +194,24 @@ def assigned(shape: Shape) -> Iterator[tuple[Span, str]]:
                 yield binding.span, why
 
 
+def _of_people(conditions: tuple[Condition, ...]) -> bool:
+    """`if m["role"] == "user"`."""
+    for condition in conditions:
+        test = condition.test
+        if (
+            condition.kind == "if"
+            and test is not None
+            and not condition.negated
+            and test.kind == "operation"
+            and test.name == "=="
+            and len(test.items) == 2
+            and _names_role(test.items[0])
+            and test.items[1].value in ("user", "human")
+        ):
+            return True
+    return False
+
+
 def _copied(shape: Shape, binding: Binding) -> bool:
     """Whether the loop runs over messages that were copied before."""
     loop = next(_loops(binding.conditions), None)
@@ -239,7 +258,8 @@ def _unguarded_callers(shape: Shape, function: str) -> bool:
 
 def _why(shape: Shape, binding: Binding, value: Expr, index: str | None) -> str | None:
     if why := _altered(shape, binding.function, value, index):
-        return why
+        # What people wrote was not generated: stripped in the same way each time, it stays the same.
+        return None if why == _SPACE_CHANGED and _of_people(binding.conditions) else why
     own = [piece for piece in parts_of(value) if _is_content(piece)]
     added = binding.operator == "+=" or (len(own) == 1 and len(parts_of(value)) > 1 and not _copied(shape, binding))
     if added:
