@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cachesafe_rules.changing import changing_value
 from cachesafe_rules.expressions import is_history, last_part, parts_of, walk
-from cachesafe_rules.model import Binding, Call, Condition, Expr, Span
+from cachesafe_rules.model import Binding, Call, Condition, Expr, Source, Span
 from cachesafe_rules.shape import Shape
 from cachesafe_rules.turns import is_setup, is_side_call, overflow_guarded
 from cachesafe_rules.volatile import volatile_in
@@ -15,6 +15,7 @@ __all__ = ["all_but_last", "appended", "assigned", "first_rewritten", "rebuilt"]
 
 _CONTENT = frozenset({"content", "text", "parts"})
 _SPACE = frozenset({"strip", "lstrip", "rstrip", "split", "splitlines", "expandtabs"})
+_SPACE_CHANGED = "white space of earlier messages is changed"
 _IMAGE = frozenset({"b64encode", "resize", "thumbnail", "encode_image", "reencode", "compress_image", "to_base64"})
 
 
@@ -33,7 +34,8 @@ def rebuilt(shape: Shape) -> Iterator[tuple[Span, str]]:
             continue
         index = _index_of(generator.iterable, generator.target)
         own = {name.name for name in walk(generator.target) if name.kind == "name" and name.name}
-        if why := _altered(shape, part.function, expr.items[-1], index) or _joined(
+        stored = _stored(generator.iterable)
+        if why := _altered(shape, part.function, expr.items[-1], index, stored) or _joined(
             shape, part.function, expr.items[-1], own
         ):
             yield expr.span, why
@@ -93,9 +95,16 @@ def _names_role(expr: Expr) -> bool:
     return key is not None and key.value in ("role", "type")
 
 
-def _altered(shape: Shape, function: str, element: Expr, index: str | None) -> str | None:
+def _stored(*exprs: Expr) -> frozenset[Source]:
+    """What the messages hold before anything is done to them: a time in them was stored with them."""
+    return frozenset(taint.source for expr in exprs for part in walk(expr) for taint in part.taints)
+
+
+def _altered(
+    shape: Shape, function: str, element: Expr, index: str | None, stored: frozenset[Source] = frozenset()
+) -> str | None:
     """What is done to a message on the way, None where it stays as it is or is only converted."""
-    if found := volatile_in(shape, function, element, _is_content):
+    if found := volatile_in(shape, function, element, _is_content, stored):
         return f"{found} is written into earlier messages"
     for part in walk(element):
         if part.kind == "conditional" and index and _mentions(part.items[0], index):
@@ -109,7 +118,7 @@ def _altered(shape: Shape, function: str, element: Expr, index: str | None) -> s
             if name in _IMAGE:
                 return "images of earlier messages are encoded again"
             if name in _SPACE and part.call.receiver is not None and _is_content(part.call.receiver):
-                return "white space of earlier messages is changed"
+                return _SPACE_CHANGED
             if name == "replace" and part.call.receiver is not None and _is_content(part.call.receiver):
                 return "text is replaced in earlier messages"
             if name == "sub" and any(_is_content(arg) for arg in part.call.args):
@@ -185,6 +194,24 @@ def assigned(shape: Shape) -> Iterator[tuple[Span, str]]:
                 yield binding.span, why
 
 
+def _of_people(conditions: tuple[Condition, ...]) -> bool:
+    """`if m["role"] == "user"`."""
+    for condition in conditions:
+        test = condition.test
+        if (
+            condition.kind == "if"
+            and test is not None
+            and not condition.negated
+            and test.kind == "operation"
+            and test.name == "=="
+            and len(test.items) == 2
+            and _names_role(test.items[0])
+            and test.items[1].value in ("user", "human")
+        ):
+            return True
+    return False
+
+
 def _copied(shape: Shape, binding: Binding) -> bool:
     """Whether the loop runs over messages that were copied before."""
     loop = next(_loops(binding.conditions), None)
@@ -231,7 +258,8 @@ def _unguarded_callers(shape: Shape, function: str) -> bool:
 
 def _why(shape: Shape, binding: Binding, value: Expr, index: str | None) -> str | None:
     if why := _altered(shape, binding.function, value, index):
-        return why
+        # What people wrote was not generated: stripped in the same way each time, it stays the same.
+        return None if why == _SPACE_CHANGED and _of_people(binding.conditions) else why
     own = [piece for piece in parts_of(value) if _is_content(piece)]
     added = binding.operator == "+=" or (len(own) == 1 and len(parts_of(value)) > 1 and not _copied(shape, binding))
     if added:
@@ -265,7 +293,10 @@ def appended(shape: Shape) -> Iterator[tuple[Span, str]]:
                 index = _index_of(loop.test, loop.target)
                 own = {part.name for part in walk(loop.target) if part.kind == "name" and part.name}
                 tests = [test.test for test in call.conditions if test.kind in ("if", "left") and test.test is not None]
-                if why := _altered(shape, call.function, item, index) or _joined(shape, call.function, item, own):
+                stored = _stored(loop.test)
+                if why := _altered(shape, call.function, item, index, stored) or _joined(
+                    shape, call.function, item, own
+                ):
                     yield call.span, why
                 elif index and any(_mentions(test, index) and _counts_from_end(test) for test in tests):
                     yield call.span, "earlier messages change with their distance from the end"

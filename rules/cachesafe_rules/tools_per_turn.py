@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.changing import takes_turn
-from cachesafe_rules.expressions import is_constant_name, last_part, name_words, words
+from cachesafe_rules.expressions import is_constant_name, last_part, name_words, walk, words
 from cachesafe_rules.model import Condition, Expr, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Part, Request, Shape, shape_of
@@ -167,11 +167,18 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
         if target is None or binding.value is None or binding.function not in senders or target.kind != "subscript":
             continue
         if target.items[1].value in _FIELDS and not is_side_call(binding.function):
-            if why := tested(shape, binding.function, binding.conditions, ()):
+            # Whether the request has the field already is no choice.
+            asked = tuple(c for c in binding.conditions if c.test is not None and _asks_for(c.test, target.items[1]))
+            if why := tested(shape, binding.function, binding.conditions, asked):
                 yield binding.span, why, binding.function
             for part in shape.flow_of_field(binding.value, binding.function, binding.conditions):
                 if why := _chosen(shape, part, binding.conditions):
                     yield part.span, why, part.function
+
+
+def _asks_for(test: Expr, key: Expr) -> bool:
+    """`request.get("tools")`, `"tools" in request`."""
+    return any(part.kind == "constant" and part.value == key.value for part in walk(test))
 
 
 def _field(shape: Shape, request: Request, value: Expr) -> Iterator[tuple[Span, str, str]]:

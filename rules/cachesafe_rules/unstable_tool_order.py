@@ -15,6 +15,16 @@ __all__ = ["UnstableToolOrder"]
 
 _FIELDS = ("tools", "functions", "tool_names")
 _SCHEMA = ("required", "enum", "properties")
+_TYPES = frozenset({"object", "string", "integer", "number", "array", "boolean", "null"})
+# Without messages, a dict with a model and tools is a request only if there is nothing else in it than this: others are
+# settings that are stored.
+_REQUEST = frozenset(
+    {"model", "tools", "functions", "max_tokens", "max_output_tokens", "max_completion_tokens", "temperature", "top_p",
+     "top_k", "stop", "stop_sequences", "n", "seed", "stream", "stream_options", "tool_choice", "parallel_tool_calls",
+     "function_call", "metadata", "extra_body", "extra_headers", "timeout", "response_format", "reasoning",
+     "reasoning_effort", "thinking", "user", "betas", "presence_penalty", "frequency_penalty", "logprobs", "store",
+     "system", "instructions", "system_prompt", "contents", "prompt_cache_key", "cache_control", "service_tier"}
+)  # fmt: skip
 _MOVING = frozenset(
     {"score", "scores", "usage", "used", "last", "count", "counts", "hits", "rank", "relevance", "recent", "popularity",
      "random", "frequency", "similarity", "latency", "time"}
@@ -130,9 +140,11 @@ def _lists(shape: Shape) -> Iterator[tuple[Expr, str, str]]:
     for display in shape.view.dicts:
         fields = display.expr.entries
         for key in _FIELDS[:2]:
-            if key in fields and ("messages" in fields or "model" in fields or "input" in fields):
+            if key in fields and (
+                "messages" in fields or "input" in fields or ("model" in fields and fields.keys() <= _REQUEST)
+            ):
                 yield fields[key], display.function, "the tools"
-        if "type" in fields:
+        if "type" in fields and _of_schema(fields["type"]):
             for key in _SCHEMA:
                 if key in fields:
                     yield fields[key], display.function, f"a schema's {key}"
@@ -145,6 +157,11 @@ def _lists(shape: Shape) -> Iterator[tuple[Expr, str, str]]:
             and target.items[1].value in _FIELDS[:2]
         ):
             yield binding.value, binding.function, "the tools"
+
+
+def _of_schema(kind: Expr) -> bool:
+    """Whether the `type` of a dict is one of JSON Schema's, as far as it is known."""
+    return not isinstance(kind.value, str) or kind.value.lower() in _TYPES
 
 
 def _moves(key: Expr) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from cachesafe_rules.expressions import constant_text, last_part, walk
-from cachesafe_rules.model import Call, Expr
+from cachesafe_rules.model import Call, Expr, Source
 from cachesafe_rules.policy import spelling
 from cachesafe_rules.shape import Shape
 
@@ -68,10 +68,13 @@ def _chosen(conditional: Expr) -> list[Expr]:
     return [then, other]
 
 
-def volatile(root: Expr | None, old: Callable[[Expr], bool] | None = None) -> str | None:
+def volatile(
+    root: Expr | None, old: Callable[[Expr], bool] | None = None, stored: frozenset[Source] = frozenset()
+) -> str | None:
     """The first such source in an expression, as it stands in a sentence.
 
     `old` tells expressions apart that read what is being replaced: what they hold is not written by this expression.
+    `stored` sources lie in what is sent again and do not count.
     """
     for expr in certain_parts(root, old):
         if old is not None and any(map(old, walk(expr))):
@@ -80,6 +83,8 @@ def volatile(root: Expr | None, old: Callable[[Expr], bool] | None = None) -> st
         elif not (expr.kind == "conditional" or (expr.kind == "operation" and expr.name == "or")):
             for taint in expr.taints:
                 source = taint.source
+                if source in stored:
+                    continue
                 if source.kind in _KINDS and not source.frozen and source.granularity not in _LONG:
                     return spelling(source)
         if expr.call is not None and _is_source(expr.call):
@@ -101,7 +106,11 @@ def _is_daily(call: Call) -> bool:
 
 
 def volatile_in(
-    shape: Shape, function: str, expr: Expr | None, old: Callable[[Expr], bool] | None = None
+    shape: Shape,
+    function: str,
+    expr: Expr | None,
+    old: Callable[[Expr], bool] | None = None,
+    stored: frozenset[Source] = frozenset(),
 ) -> str | None:
     """The same, with names looked up in their function, twice at most."""
     stack = [(expr, 2)] if expr is not None else []
@@ -109,7 +118,7 @@ def volatile_in(
         if not stack:
             break
         part, depth = stack.pop()
-        if found := volatile(part, old):
+        if found := volatile(part, old, stored):
             return found
         if not depth:
             continue

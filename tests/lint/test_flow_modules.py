@@ -301,3 +301,31 @@ def test_a_base_that_gets_its_sink_later(tmp_path: Path, monkeypatch: pytest.Mon
     write(project, {"base.py": OVERRIDE_BASE})
     for path in ("base.py", "impl.py", ""):
         assert [f.code for f in lint([project / path]).findings] == ["CSF101"], path
+
+
+def test_the_order_of_a_set_stays_with_those_who_made_it(tmp_path: Path) -> None:
+    """An object that another file has made with a set in it is not every object of its class."""
+    model = "class Parameter:\n    name: str\n    description: str\n"
+    schema = (
+        "from model import Parameter\n\n\n"
+        "def schema(parameter: Parameter):\n"
+        '    return {"name": "f", "parameters": {"x": parameter.description}, "description": "d"}\n'
+    )
+    made = 'Parameter(name="city", description=", ".join(set(cities)))'
+    caller = f"from model import Parameter\nfrom schema import schema\n\n\ndef city(cities):\n    return {made}\n"
+    write(tmp_path, {"model.py": model, "schema.py": schema, "app.py": caller})
+    assert places(lint([tmp_path]).findings) == []
+    write(tmp_path, {"schema.py": f"{schema}\n\ndef city(cities):\n    return {made}\n"})
+    assert places(lint([tmp_path]).findings)
+
+
+def test_a_personal_value_is_told_where_it_is_read(tmp_path: Path) -> None:
+    """A caller that hands on what it got under the same name has nothing of its own to mend."""
+    program = (
+        "def wake(req, session_id):\n"
+        '    req.system_prompt = f"You work in {session_id}."\n\n\n'
+        "def run(req, session_id):\n"
+        "    wake(req, session_id=session_id)\n"
+    )
+    write(tmp_path, {"app.py": program})
+    assert places(lint([tmp_path]).findings) == [("app.py", 2, "CSF105")]

@@ -261,4 +261,7 @@ def _withdrawn(mark: str, words: frozenset[str] | set[str]) -> bool:
         return "user" in words and "system" not in words
     if "counted" in words and "sent" not in words:
         return True
+    if "handed" in words and "head" not in words:
+        # Given away alone, and nobody was seen to put it first.
+        return True
     return bool(words & {"tail", "second"})

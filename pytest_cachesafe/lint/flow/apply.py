@@ -17,6 +17,7 @@ from pytest_cachesafe.lint.flow.marks import vote
 from pytest_cachesafe.lint.flow.messages import user_text
 from pytest_cachesafe.lint.flow.substitute import substitute
 from pytest_cachesafe.lint.flow.values import NOTHING, Cls, DictShape, Func, Obj, Value, join, join_all
+from pytest_cachesafe.lint.tables.sources import PERSONAL_NAMES
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.engine import Engine
@@ -154,6 +155,9 @@ def _param_sinks(
                 )
             elif atom.source is not None:
                 far = sink.hops + 1
+                if far == 1 and sink.param in PERSONAL_NAMES and atom.source.api == sink.param:
+                    # Told where it is read under the same name.
+                    continue
                 if far > 1 and atom.source.kind not in ("clock", "memory", "cwd", "host", "build", "flag"):
                     continue
                 hit(engine, frame, where, atom, sink.sink, sink.part, sink.marks, sink.steps, far)

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["bind", "frozen_atoms"]
 
+# The field of a dict for what was stored under keys that are only known at run time.
+_ANY_KEY = "\0any"
+
 
 def bind(engine: Engine, frame: Frame, target: ast.expr, value: Value, mutated: bool = False) -> None:
     """Bind a target to a value, without looking at its name. `mutated`: the object changed in place."""
@@ -94,6 +97,13 @@ def _bind_item(engine: Engine, frame: Frame, target: ast.Subscript, value: Value
     key = target.slice.value if isinstance(target.slice, ast.Constant) else None
     if isinstance(owner.shape, DictShape) and isinstance(key, str):
         new = Value(owner.atoms, DictShape({**owner.shape.fields, key: value}, owner.shape.mark), owner.latent)
+    elif isinstance(owner.shape, (DictShape, type(None))) and _is_record(value) and not isinstance(key, str):
+        # A table of tuples: each of their places keeps what it holds, whatever the key.
+        fields = owner.shape.fields if isinstance(owner.shape, DictShape) else {}
+        old = fields.get(_ANY_KEY)
+        kept = {**fields, _ANY_KEY: value if old is None else join(old, value)}
+        mark = owner.shape.mark if isinstance(owner.shape, DictShape) else None
+        new = Value(owner.atoms, DictShape(kept, mark), owner.latent)
     elif owner.shape is None or isinstance(owner.shape, ParamShape):
         new = (
             Value(owner.atoms, DictShape({key: value}))
@@ -105,6 +115,10 @@ def _bind_item(engine: Engine, frame: Frame, target: ast.Subscript, value: Value
         new = Value(merge(merge(owner.atoms, value.all_atoms()), extra), owner.shape, owner.latent)
     if isinstance(target.value, (ast.Name, ast.Attribute, ast.Subscript)):
         bind(engine, frame, target.value, new, mutated=True)
+
+
+def _is_record(value: Value) -> bool:
+    return isinstance(value.shape, ListShape) and value.shape.exact and len(value.shape.items) > 1 and not value.atoms
 
 
 def frozen_atoms(atoms: Any) -> Any:

@@ -16,7 +16,7 @@ from pytest_cachesafe.lint.flow.construct import construct
 from pytest_cachesafe.lint.flow.derive import iterated
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.external import external
-from pytest_cachesafe.lint.flow.marks import marks_of, vote
+from pytest_cachesafe.lint.flow.marks import added_to_chat, marks_of, vote
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.personal import environment
 from pytest_cachesafe.lint.flow.values import (
@@ -74,21 +74,24 @@ def call(engine: Engine, frame: Frame, node: ast.Call) -> Value:
             arguments.rest = join(arguments.rest, Value(value.atoms))
         else:
             arguments.rest = join(arguments.rest, Value(value.atoms))
-    _votes(engine, frame, last, arguments)
+    _votes(engine, frame, node, last, arguments)
     made = requests.sinks_of_call(engine, frame, node, function, spelt, last, arguments)
     if made is not None:
         return made
     return _result(engine, frame, node, function, spelt, last, arguments)
 
 
-def _votes(engine: Engine, frame: Frame, last: str, arguments: Arguments) -> None:
+def _votes(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments: Arguments) -> None:
     counting = bool(_COUNTING.search(last))
     if not counting and _HARMLESS.match(last):
         return
+    given = []
     for value in arguments.every():
         if value.shape is not None or value.atoms:
-            for mark in marks_of(value):
-                vote(engine, frame, mark, "counted" if counting else "sent")
+            given += marks_of(value)
+    for mark in given:
+        vote(engine, frame, mark, "counted" if counting else "sent")
+    added_to_chat(engine, frame, node, last, [m for m in given if m.key.startswith("message:")])
 
 
 def _result(

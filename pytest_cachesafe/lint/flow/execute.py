@@ -16,7 +16,7 @@ from pytest_cachesafe.lint.flow.classes import find_method
 from pytest_cachesafe.lint.flow.definitions import define_class, define_function, import_from, import_modules
 from pytest_cachesafe.lint.flow.derive import iterated
 from pytest_cachesafe.lint.flow.evaluate import DEEPEST, evaluate
-from pytest_cachesafe.lint.flow.marks import new_mark
+from pytest_cachesafe.lint.flow.marks import handed_over, new_mark
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.operators import added
 from pytest_cachesafe.lint.flow.text import shown
@@ -126,6 +126,7 @@ def _return(engine: Engine, frame: Frame, stmt: ast.Return) -> None:
     if stmt.value is None:
         return
     value = evaluate(engine, frame, stmt.value)
+    handed_over(engine, frame, value)
     function = frame.function
     if function is not None and not function.is_tool:
         for decorator in function.decorators:

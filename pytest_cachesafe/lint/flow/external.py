@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 __all__ = ["external"]
 
 _PROCESSES = frozenset(("check_output", "run", "Popen", "getoutput", "create_subprocess_exec", "popen"))
+# Clocks that convert a time where one is given, and how many arguments stand before it.
+_CONVERTERS = {"time.strftime": 1, "time.gmtime": 0, "time.localtime": 0, "time.ctime": 0, "time.asctime": 0}
 _PATHS = frozenset(("Path", "PurePath", "PosixPath", "join", "abspath", "realpath", "expanduser"))
 
 
@@ -48,6 +50,16 @@ def external(
     if dotted in ("os.getenv", "os.environ.get") or spelt in ("os.getenv", "os.environ.get"):
         return environment(engine, frame, node, arguments.positional[0] if arguments.positional else NOTHING)
     known = tables.calls.get(name) or tables.tails.get(".".join(name.split(".")[-2:]) if "." in name else "")
+    if (
+        known is not None
+        and known[0] == "clock"
+        and name in _CONVERTERS
+        and len(arguments.positional) > _CONVERTERS[name]
+    ):
+        # Another time, which is given, is put into another form.
+        known = None
+        if last != "strftime":
+            return arguments.positional[0].text()
     if known is not None:
         kind, granularity = known
         api = spelt or last

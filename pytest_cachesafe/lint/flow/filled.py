@@ -10,6 +10,7 @@ from pytest_cachesafe.lint.flow import clock
 from pytest_cachesafe.lint.flow.arrive import arrive
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
 from pytest_cachesafe.lint.flow.derive import cut
+from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.text import shown, texted
 from pytest_cachesafe.lint.flow.values import NOTHING, Const, DictShape, TextFile, Value
 
@@ -29,6 +30,9 @@ def filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     if isinstance(receiver.shape, Const) and isinstance(receiver.shape.value, str) and name in ("format", "format_map"):
         fields = _fields(receiver.shape.value)
     file = receiver.shape.name if isinstance(receiver.shape, TextFile) else None
+    if fields is None and file is None and _shared(frame, node):
+        # One dict for the system's template and the user's: who prints what is written in the templates.
+        return texted(frame, node, atoms, f"put into text by .{name}()")
     for i, (value, where) in enumerate(zip(arguments.positional, arguments.nodes, strict=False)):
         if fields is None or i in fields or name != "format":
             given = Value(value.handed()) if isinstance(value.shape, DictShape) else shown(engine, frame, value, node)
@@ -49,6 +53,34 @@ def filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
                 arrive(engine, frame, where, value, f"template {file}", "system", atoms=found)
     atoms = merge(atoms, arguments.rest.atoms)
     return texted(frame, node, atoms, f"put into text by .{name}()")
+
+
+def _shared(frame: Frame, node: ast.Call) -> bool:
+    """Whether the same dict fills another template in this function."""
+    given = _one_dict(node)
+    if given is None or frame.function is None or not isinstance(node.func, ast.Attribute):
+        return False
+    own = ast.dump(node.func.value)
+    return any(
+        isinstance(other, ast.Call)
+        and other is not node
+        and isinstance(other.func, ast.Attribute)
+        and other.func.attr == node.func.attr
+        and _one_dict(other) == given
+        and ast.dump(other.func.value) != own
+        for stmt in frame.function.node.body
+        for other in ast.walk(stmt)
+    )
+
+
+def _one_dict(node: ast.Call) -> str | None:
+    """`render(variables)`, `format(**variables)`: the name of the dict that is all that is given."""
+    if len(node.args) + len(node.keywords) != 1:
+        return None
+    given = node.args[0] if node.args else node.keywords[0].value
+    if not node.args and node.keywords[0].arg is not None:
+        return None
+    return dotted_name(given) or None if isinstance(given, (ast.Name, ast.Attribute)) else None
 
 
 def _printed(value: Value, fields: dict[str | int, tuple[str, str]] | None, key: str | int) -> Value:

@@ -45,6 +45,7 @@ class Frame:
     `quiet`: a round that only collects attributes, whose arrivals do not count."""
 
     __slots__ = (
+        "added",
         "cls",
         "dotted",
         "env",
@@ -99,6 +100,8 @@ class Frame:
         self.outer: set[str] = set()
         # Dotted names in `env` by their first part.
         self.dotted: dict[str, list[str]] = {}
+        # Chats that got a message by a method of their own: name -> row of the first.
+        self.added: dict[str, int] = {}
 
     def lookup(self, name: str) -> Value | None:
         """A name of this function or of one around it."""

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.lint.flow.atoms import Mark
+from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.values import Const, DictShape, ListShape
 from pytest_cachesafe.lint.tables import sinks
 
@@ -14,7 +16,19 @@ if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.frame import Frame
     from pytest_cachesafe.lint.flow.values import Value
 
-__all__ = ["list_positions", "marks_of", "new_mark", "role_of", "role_word", "vote"]
+__all__ = ["added_to_chat", "handed_over", "list_positions", "marks_of", "new_mark", "role_of", "role_word", "vote"]
+
+# Methods that put a message behind those of a chat, and names of functions in which a chat begins.
+_ADDS = re.compile(r"(?:add|append|push)(?:_\w+)?$")
+_BEGINS = re.compile(r"^_*(?:init|start|set_?up|reset|begin|new|create|make|build|prepare|clear|initiali[sz]e)")
+# Functions that do something and tell of it.
+_ACTS = re.compile(
+    r"^_*(?:send|check|inspect|exec|execute|run|handle|on|wait|notify|warn|report|kill|close|capture|save|do|call|invoke|"
+    r"process|step|list|read|view)_\w|^_*(?:execute|run|step|handle)$|warning|notice|notif|status|result|output|"
+    r"error|alert|hook|feedback|observation|screenshot"
+)
+# Whoever makes system messages for the head of a chat says so.
+_MAKES_HEADS = re.compile(r"prompt|sys|instruction|persona|preamble|initial|prefix|intro|identity|template|developer")
 
 
 def vote(engine: Engine, frame: Frame, mark: Mark, word: str) -> None:
@@ -76,6 +90,35 @@ def list_positions(
             vote(engine, frame, shape.mark, "tail")
         elif before:
             vote(engine, frame, shape.mark, "second")
+        else:
+            vote(engine, frame, shape.mark, "head")
+
+
+def added_to_chat(engine: Engine, frame: Frame, node: ast.Call, last: str, marks: list[Mark]) -> None:
+    """Messages handed to `chat.add_message(…)`: they stand at the end, unless the chat begins here."""
+    if not _ADDS.match(last) or not isinstance(node.func, ast.Attribute):
+        return
+    chat = dotted_name(node.func.value)
+    first = frame.added.setdefault(chat, node.lineno)
+    root = chat.partition(".")[0]
+    made_here = root in frame.env and (frame.function is None or root not in frame.function.params)
+    begins = frame.function is not None and _BEGINS.search(frame.function.name)
+    word = "head" if first >= node.lineno and (made_here or begins) else "handed"
+    for mark in marks:
+        vote(engine, frame, mark, word)
+
+
+def handed_over(engine: Engine, frame: Frame, value: Value, yielded: bool = False) -> None:
+    """A single system message that a generator or an action gives back: a notice for the end of a chat, unless the
+    function is named for prompts or somebody puts the message at a head."""
+    shape = value.shape
+    if not isinstance(shape, DictShape) or shape.mark is None or frame.function is None:
+        return
+    place = "/".join(frame.module.name.split("/")[-2:])
+    if _MAKES_HEADS.search(f"{place} {frame.qualname}".lower()):
+        return
+    if yielded or _ACTS.search(frame.function.name.lower()):
+        vote(engine, frame, shape.mark, "handed")
 
 
 def _is_system(value: Value) -> bool:

@@ -88,7 +88,10 @@ def dict_arrivals(engine: Engine, frame: Frame, node: ast.AST, value: Value, nod
                     engine, frame, nodes[key], fields[key], f"{key} of a tool", "tools", atoms=fields[key].all_atoms()
                 )
     stored = sinks.SERIALISERS.search(frame.qualname.rsplit(".", 1)[-1])
-    if "tools" in fields and "tools" in nodes and not stored and fields.keys() & sinks.BESIDE_TOOLS:
+    sent = fields.keys() & sinks.BESIDE_TOOLS and (
+        fields.keys() & sinks.SENT_FIELDS or fields.keys() <= sinks.REQUEST_FIELDS
+    )
+    if "tools" in fields and "tools" in nodes and not stored and sent:
         tools(engine, frame, nodes["tools"], fields["tools"])
     return value
 

@@ -134,11 +134,11 @@ def _dict_method(receiver: Value, shape: DictShape, name: str, arguments: Argume
     if name in ("values", "items", "keys"):
         if name == "keys":
             return Value(receiver.atoms)
+        if name == "values":
+            # In order, so that they can be unpacked again.
+            return Value(receiver.atoms, ListShape(tuple(shape.fields.values())))
         item = join_all(list(shape.fields.values()))
-        return Value(
-            receiver.atoms,
-            ListShape((item if name == "values" else Value(EMPTY, ListShape((NOTHING, item))),), False),
-        )
+        return Value(receiver.atoms, ListShape((Value(EMPTY, ListShape((NOTHING, item))),), False))
     if name in ("copy", "model_copy"):
         return receiver
     return None

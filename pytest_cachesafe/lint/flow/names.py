@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.lint.flow import clock
 from pytest_cachesafe.lint.flow.apply import call_function
-from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
+from pytest_cachesafe.lint.flow.atoms import EMPTY, UNORDERED_KINDS, merge
 from pytest_cachesafe.lint.flow.classes import class_attribute, find_method
 from pytest_cachesafe.lint.flow.derive import finer
 from pytest_cachesafe.lint.flow.evaluate import evaluate
@@ -76,6 +76,20 @@ def evaluate_name(engine: Engine, frame: Frame, node: ast.Name) -> Value:
     return value
 
 
+def _near(frame: Frame, shape: Obj, value: Value) -> Value:
+    """What objects of a class hold, for one of them that was made elsewhere: not the order of a set or a directory that
+    another file has put into some object of that class."""
+    files = (frame.module.name, shape.cls.module.name)
+    far = {
+        k
+        for k, a in value.atoms.items()
+        if a.source is not None and a.source.kind in UNORDERED_KINDS and a.source.span.filename not in files
+    }
+    if not far:
+        return value
+    return Value({k: a for k, a in value.atoms.items() if k not in far}, value.shape, value.latent)
+
+
 def evaluate_attribute(engine: Engine, frame: Frame, node: ast.Attribute) -> Value:
     """`owner.name` as an expression."""
     # What this very function wrote last is truer than what the class knows.
@@ -118,7 +132,7 @@ def attribute(engine: Engine, frame: Frame, owner: Value, name: str, node: ast.e
                 return call_function(engine, frame, (method,), [], {}, owner, node, shape.cls)
             return Value(shape=Func((method,), owner))
         found = class_attribute(engine, shape.cls, name)
-        return found if found is not None else Value(shape=Bound(owner, name))
+        return _near(frame, shape, found) if found is not None else Value(shape=Bound(owner, name))
     if isinstance(shape, Cls):
         method = find_method(engine, shape.cls, name)
         if method is not None:

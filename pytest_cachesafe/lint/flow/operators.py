@@ -10,7 +10,7 @@ from pytest_cachesafe.lint.flow.assign import assign
 from pytest_cachesafe.lint.flow.atoms import merge
 from pytest_cachesafe.lint.flow.derive import cut
 from pytest_cachesafe.lint.flow.evaluate import evaluate
-from pytest_cachesafe.lint.flow.marks import list_positions
+from pytest_cachesafe.lint.flow.marks import handed_over, list_positions
 from pytest_cachesafe.lint.flow.text import shown
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
@@ -165,5 +165,6 @@ def evaluate_yield(engine: Engine, frame: Frame, node: Any) -> Value:
     """`yield a`: what callers iterate over."""
     if node.value is not None:
         value = evaluate(engine, frame, node.value)
+        handed_over(engine, frame, value, yielded=True)
         frame.returned.append(Value(value.all_atoms()))
     return NOTHING

@@ -10,7 +10,7 @@ from cachesafe_rules.model import Source, Step
 from pytest_cachesafe.lint.flow.arrive import arrive, hit
 from pytest_cachesafe.lint.flow.atoms import EMPTY, Atom
 from pytest_cachesafe.lint.flow.classes import annotated_names, base_words, find_method, mro
-from pytest_cachesafe.lint.flow.marks import role_of, role_word
+from pytest_cachesafe.lint.flow.marks import added_to_chat, role_of, role_word
 from pytest_cachesafe.lint.flow.messages import message, tools, user_text
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.values import NOTHING, Cls, Const, DictShape, Func, ListShape, TemplateShape, Value
@@ -211,6 +211,7 @@ def _message(
     mark = message(engine, frame, node, kind, content, where, f"system message ({last})" if kind == "system" else "")
     if mark is None:
         return None
+    added_to_chat(engine, frame, node, last, [mark])
     fields = {k: v for k, (v, _) in arguments.keywords.items()} | {
         "role": Value(shape=Const("system")),
         "content": content,

@@ -32,7 +32,7 @@ _STOP = re.compile(
     r"reminder|heartbeat|event|non_system|no_system|without_system|filesystem|file_system|is_|has_|use_|"
     r"supports?_|inline_|allows?_|enable|disable|include_|exclude_|needs_|requires?_|should_|strip_|"
     r"count|token|_hash|parse|extract|validate|test_|log_|print_|save_|set_|update_|remove_|delete_|on_|send_|"
-    r"show_|display_"
+    r"show_|display_|fake_|dummy_|estimat"
 )
 
 
@@ -136,6 +136,16 @@ BESIDE_SYSTEM = frozenset(("messages", "model", "max_tokens", "contents", "histo
 BESIDE_TOOLS = frozenset(
     ("messages", "model", "max_tokens", "contents", "input", "system", "instructions", "system_prompt", "llm", "name")
 )
+# Beside one of the first, or among nothing but the others, `tools` in a dict belong to a request or to an agent.
+SENT_FIELDS = frozenset(("messages", "contents", "input", "system", "instructions", "system_prompt"))
+REQUEST_FIELDS = SENT_FIELDS | frozenset((
+    "model", "tools", "max_tokens", "max_output_tokens", "max_completion_tokens", "temperature", "top_p", "top_k",
+    "stop", "stop_sequences", "n", "seed", "stream", "stream_options", "tool_choice", "parallel_tool_calls",
+    "functions", "function_call", "metadata", "extra_body", "extra_headers", "timeout", "response_format", "reasoning",
+    "reasoning_effort", "thinking", "user", "betas", "presence_penalty", "frequency_penalty", "logprobs", "store",
+    "previous_response_id", "text", "include", "truncation", "service_tier", "prompt_cache_key", "cache_control",
+    "name", "description", "prompt", "llm", "api_key", "base_url", "api_base", "num_retries",
+))  # fmt: skip
 # Functions that write an agent down instead of asking it.
 SERIALISERS = re.compile(r"^_?(?:to|as)_(?:dict|json|yaml|config)|serializ|^dump|^export|^save")
 # chat(system, messages): the second argument is a list of messages.
