@@ -32,9 +32,9 @@ def define_function(engine: Engine, frame: Frame, stmt: Any) -> None:
         frame if frame.function is not None else None,
     )
     info.is_tool = engine.tables.is_tool_function(info.decorators)
+    engine.fresh.append(info)
     if frame.function is not None:
         frame.nested.append(info)
-        frame.module.nested.append(info)
     else:
         frame.module.functions.append(info)
     frame.env[stmt.name] = Value(shape=Func((info,)))

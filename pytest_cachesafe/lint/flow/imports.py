@@ -114,6 +114,7 @@ def hoist(engine: Engine, frame: Frame, body: list[ast.stmt]) -> None:
         if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
             info = FunctionInfo(stmt, frame.module, stmt.name, None, None)
             info.is_tool = engine.tables.is_tool_function(info.decorators)
+            engine.fresh.append(info)
             frame.module.functions.append(info)
             frame.env[stmt.name] = Value(shape=Func((info,)))
         elif isinstance(stmt, ast.ClassDef):
@@ -129,7 +130,9 @@ def make_class(engine: Engine, node: ast.ClassDef, module: Module, qualname: str
         if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
             method = FunctionInfo(stmt, module, f"{qualname}.{stmt.name}", info, None)
             method.is_tool = engine.tables.is_tool_function(method.decorators)
+            engine.fresh.append(method)
             if stmt.name not in info.methods or not any(d.endswith((".setter", ".deleter")) for d in method.decorators):
                 info.methods[stmt.name] = method
     module.classes.append(info)
+    engine.fresh.append(info)
     return info
