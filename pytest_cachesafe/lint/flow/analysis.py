@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Analysis", "EntryResult", "settle"]
 
 # Bytes of source whose trees may live at one time; trees take about twenty times as much.
-_LIVE_BYTES = 2_000_000
+_LIVE_BYTES = 4_000_000
 # Python frames for `DEEPEST` expressions in one another, about five each.
 _RECURSION = 6000
 # Characters of a short file.
@@ -185,7 +185,7 @@ def _text(lines: list[str], node: ast.stmt) -> str:
 def _analyse_class(engine: Engine, cls: ClassInfo, lines: list[str], small: bool, names: tuple[str, ...]) -> None:
     engine.run_class(cls)
     # Bases are looked up only where the file speaks of tools: they may lie in files that nothing else needs.
-    tool = not small and any("Tool" in row for row in lines)
+    tool = not small and "Tool" in cls.module.parsed.text
     tool = tool and any(sinks.TOOL_CLASSES.search(word) for word in base_words(engine, cls))
     for method in cls.methods.values():
         if tool or small or may_matter(_text(lines, engine.node(method)), names):
