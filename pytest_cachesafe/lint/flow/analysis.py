@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["Analysis", "EntryResult", "settle"]
 
 # Bytes of source whose trees may live at one time; trees take about twenty times as much.
-_LIVE_BYTES = 4_000_000
+_LIVE_BYTES = 1_500_000
 # Python frames for `DEEPEST` expressions in one another, about five each.
 _RECURSION = 6000
 # Characters of a short file.
@@ -147,6 +147,7 @@ class Analysis:
             lines = engine.lines(module)
             # In a short file every function is worth a look; in a long one those that deal with prompts.
             small = len(module.parsed.text) < _SMALL
+            tools = not small and "Tool" in module.parsed.text
             names = tuple(k for k, v in (module.env or {}).items() if isinstance(v.shape, TemplateShape))
             done = 0
             while done < len(module.functions):
@@ -156,7 +157,7 @@ class Analysis:
                 done += 1
             done = 0
             while done < len(module.classes):
-                _analyse_class(engine, module.classes[done], lines, small, names)
+                _analyse_class(engine, module.classes[done], lines, small, tools, names)
                 done += 1
             if engine.grown:
                 engine.again([*module.functions, *(m for c in module.classes for m in c.methods.values())])
@@ -182,11 +183,12 @@ def _text(lines: list[str], node: ast.stmt) -> str:
     return "\n".join(lines[first - 1 : last])
 
 
-def _analyse_class(engine: Engine, cls: ClassInfo, lines: list[str], small: bool, names: tuple[str, ...]) -> None:
+def _analyse_class(
+    engine: Engine, cls: ClassInfo, lines: list[str], small: bool, tools: bool, names: tuple[str, ...]
+) -> None:
     engine.run_class(cls)
     # Bases are looked up only where the file speaks of tools: they may lie in files that nothing else needs.
-    tool = not small and "Tool" in cls.module.parsed.text
-    tool = tool and any(sinks.TOOL_CLASSES.search(word) for word in base_words(engine, cls))
+    tool = tools and any(sinks.TOOL_CLASSES.search(word) for word in base_words(engine, cls))
     for method in cls.methods.values():
         if tool or small or may_matter(_text(lines, engine.node(method)), names):
             engine.summary(method, cls)

@@ -79,21 +79,25 @@ class Engine:
         kept: list[Module | FunctionInfo | ClassInfo] = []
         for item in self.fresh:
             module = item if isinstance(item, Module) else item.module
-            if not module.ran or module.name == self.current:
-                # Its body is being run, or rules will ask for its tree.
+            if module.name == self.current:
+                # Rules will ask for its tree.
                 kept.append(item)
             elif isinstance(item, Module):
                 item.shed = True
+                if not item.ran:
+                    # The rest of its body is still to be run, without the functions below.
+                    kept.append(item)
+                    continue
                 item.body = []
                 item.parsed.shed()
                 if item.done:
                     # Rules have seen the file.
                     item.tainted.clear()
-            elif isinstance(item, FunctionInfo):
+            elif item.node is not None:
+                if item.hoisted:
+                    # The module's own tree may stay a while. The list itself may be in use.
+                    item.node.body = []
                 item.node = None
-            else:
-                # The list itself may be in use.
-                item.node.body = []
         self.fresh = kept
 
     def node(self, function: FunctionInfo) -> ast.FunctionDef | ast.AsyncFunctionDef:
@@ -110,10 +114,13 @@ class Engine:
 
     def class_body(self, cls: ClassInfo) -> list[ast.stmt]:
         """The statements of a class, parsed again if they had been let go."""
-        if not cls.node.body:
+        if cls.node is None:
             self.fresh.append(cls)
-            found = self._again(cls.module, cls.node.lineno, cls.node.end_lineno or cls.node.lineno)
-            cls.node.body = found.body if isinstance(found, ast.ClassDef) else ast.parse("...").body
+            found = self._again(cls.module, cls.row, cls.end_row)
+            if not isinstance(found, ast.ClassDef):
+                found = ast.parse("class Changed: ...").body[0]
+                assert isinstance(found, ast.ClassDef)
+            cls.node = found
         return cls.node.body
 
     def lines(self, module: Module) -> list[str]:
@@ -144,9 +151,9 @@ class Engine:
                 function.node = node
                 self.fresh.append(function)
         for cls in module.classes:
-            node = nodes.get((cls.node.lineno, cls.name))
+            node = nodes.get((cls.row, cls.name))
             if isinstance(node, ast.ClassDef):
-                cls.node.body = node.body
+                cls.node = node
                 self.fresh.append(cls)
 
     # Modules

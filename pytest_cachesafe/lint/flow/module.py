@@ -70,6 +70,7 @@ class FunctionInfo:
         "env",
         "end_row",
         "first",
+        "hoisted",
         "is_tool",
         "keyword_only",
         "kind",
@@ -94,6 +95,8 @@ class FunctionInfo:
         env: Any,
     ) -> None:
         self.node: ast.FunctionDef | ast.AsyncFunctionDef | None = node
+        # Bound before the body of its module runs; a method is where its class is.
+        self.hoisted = cls is not None and cls.hoisted
         self.row, self.end_row = node.lineno, node.end_lineno or node.lineno
         self.first = min([node.lineno, *[d.lineno for d in node.decorator_list]])
         self.module = module
@@ -134,8 +137,8 @@ class FunctionInfo:
 
 
 class ClassInfo:
-    """A class of the project. `attributes` joins what all of its methods write to `self`; see `classes`. The body of
-    `node` is empty while it is let go: ask the engine for it."""
+    """A class of the project. `attributes` joins what all of its methods write to `self`; see `classes`. `node` is
+    None while its tree is let go: ask the engine for its body."""
 
     __slots__ = (
         "attributes",
@@ -143,21 +146,28 @@ class ClassInfo:
         "bases",
         "chain",
         "constructed",
+        "decorated",
+        "end_row",
         "env",
         "fields",
+        "hoisted",
         "methods",
         "module",
         "name",
         "node",
         "qualname",
+        "row",
         "state",
         "volatile",
         "writers",
         "written",
     )
 
-    def __init__(self, node: ast.ClassDef, module: Module, qualname: str) -> None:
-        self.node = node
+    def __init__(self, node: ast.ClassDef, module: Module, qualname: str, hoisted: bool = False) -> None:
+        self.node: ast.ClassDef | None = node
+        self.row, self.end_row = node.lineno, node.end_lineno or node.lineno
+        self.decorated = bool(node.decorator_list)
+        self.hoisted = hoisted
         self.module = module
         self.name = node.name
         self.qualname = qualname
@@ -178,7 +188,7 @@ class ClassInfo:
     @property
     def key(self) -> str:
         """Identity over the whole project."""
-        return f"{self.module.name}:{self.node.lineno}:{self.qualname}"
+        return f"{self.module.name}:{self.row}:{self.qualname}"
 
 
 def dotted_name(node: ast.AST | None) -> str:
