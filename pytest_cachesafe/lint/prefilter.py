@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["is_entry", "may_matter"]
 
 # Every sink of the tables needs one of these words in the file that holds it, and where the word is one of everyday
-# prose, one of its forms in code. Words are grouped by a root that most files do not hold, so that roots decide the cost.
+# prose, one of its forms in code. Words are grouped by a root that most files do not hold: roots decide the cost.
 _Words = tuple[tuple[bytes, tuple[bytes, ...]], ...]
 _GROUPS: tuple[tuple[bytes, _Words], ...] = (
     (b"ystem", ((b"ystem", (

@@ -67,8 +67,8 @@ class FunctionInfo:
     __slots__ = (
         "cls",
         "decorators",
-        "env",
         "end_row",
+        "env",
         "first",
         "hoisted",
         "is_tool",
