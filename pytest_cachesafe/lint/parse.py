@@ -11,7 +11,7 @@ import sys
 import warnings
 from typing import NamedTuple
 
-__all__ = ["Parsed", "SyntaxProblem", "column", "parse"]
+__all__ = ["Parsed", "SyntaxProblem", "column", "parse", "parse_rows"]
 
 TOO_DEEP = "nested too deeply for Python's parser"
 
@@ -37,7 +37,7 @@ class Parsed:
     replaced there (and `error` says so). `newer`: the running Python rejects the syntax, `tree` was made from libcst's.
     """
 
-    __slots__ = ("_ascii", "_lines", "error", "newer", "text", "tree")
+    __slots__ = ("_ascii", "_lines", "_wide", "error", "newer", "text", "tree")
 
     def __init__(
         self, text: str, tree: ast.Module | None = None, error: SyntaxProblem | None = None, newer: bool = False
@@ -48,13 +48,30 @@ class Parsed:
         self.newer = newer
         self._lines: list[str] | None = None
         self._ascii: bool | None = None
+        # Once the text is let go: the lines whose bytes and characters differ, by row.
+        self._wide: dict[int, str] | None = None
 
     def shed(self) -> None:
-        """Let the tree go, and the text unless columns need it."""
+        """Let the tree and the text go; columns are known all the same."""
+        if self._wide is None:
+            lines = [] if self.is_ascii else self.lines
+            self._wide = {row: line for row, line in enumerate(lines, 1) if not line.isascii()}
         self.tree = None
+        self.text = ""
         self._lines = None
-        if self.is_ascii:
-            self.text = ""
+
+    def restore(self, data: bytes) -> None:
+        """The text again, without the tree."""
+        try:
+            self.text = _decode(data)
+        except _Undecodable:
+            self.text = data.decode("utf-8", "replace")
+
+    def line(self, row: int) -> str:
+        """A line that bytes and characters differ in, also when the text is let go; for others "" will do."""
+        if self._wide is not None:
+            return self._wide.get(row, "")
+        return self.lines[row - 1] if 0 < row <= len(self.lines) else ""
 
     @property
     def lines(self) -> list[str]:
@@ -75,8 +92,7 @@ def column(parsed: Parsed, row: int, col_offset: int) -> int:
     """The column (from 1, in characters) of a tree's `col_offset` (from 0, in bytes of UTF-8) in line `row`."""
     if parsed.is_ascii:
         return col_offset + 1
-    lines = parsed.lines
-    line = lines[row - 1] if 0 < row <= len(lines) else ""
+    line = parsed.line(row)
     if line.isascii():
         return col_offset + 1
     return len(line.encode("utf-8", "surrogatepass")[:col_offset].decode("utf-8", "ignore")) + 1
@@ -91,6 +107,29 @@ def parse(data: bytes, filename: str) -> Parsed:
         text = _decode(data)
     except _Undecodable as fault:
         return Parsed(data.decode("utf-8", "replace"), error=fault.problem)
+    return _parsed(text, filename)
+
+
+def parse_rows(lines: list[str], first: int, last: int, filename: str) -> ast.stmt | None:
+    """The one statement that stands in these rows of a file, its places those of the whole file's tree; None where no
+    statement does. A fraction of the cost of the whole file where it is long."""
+    text = "\n".join(lines[first - 1 : last])
+    # Rows that belong to a block are read behind an `if`, in their own indentation, which leaves their columns.
+    inner = text[:1] in (" ", "\t", "\f")
+    head = "if 1:\n" if inner else ""
+    shift = first - 2 if inner else first - 1
+    try:
+        body = _tree(head + "\n" * shift + text, filename).body
+    except (SyntaxError, RecursionError, MemoryError, ValueError, OverflowError, SystemError):
+        parsed = _parsed(head + text, filename)
+        if parsed.tree is None:
+            return None
+        body = ast.increment_lineno(parsed.tree, shift).body
+    body = body[0].body if inner and body and isinstance(body[0], ast.If) else body
+    return body[0] if body else None
+
+
+def _parsed(text: str, filename: str) -> Parsed:
     try:
         return Parsed(text, tree=_tree(text, filename))
     except SyntaxError as error:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_cachesafe.lint.cache import StoredUnit
 from pytest_cachesafe.lint.examine import BINARY, COMMENT, ENTRY, OVERRIDE, REQUEST, Examiner, Project
-from pytest_cachesafe.lint.literals import Literals
+from pytest_cachesafe.lint.literals import Literals, shared_roots
 from pytest_cachesafe.lint.overrides import may_override, overriding
 from pytest_cachesafe.lint.units import Unit, decoded, encoded
 
@@ -77,7 +77,7 @@ class Pipeline:
         self._examiner = Examiner(project, self._read, self.crashed)
 
     @cached_property
-    def _is_entry(self) -> Callable[[bytes], bool]:
+    def _is_entry(self) -> Callable[[bytes, Sequence[bytes]], bool]:
         """Whether a file may hold a sink. The tables are read for the project's own words only, if it has any."""
         from pytest_cachesafe.lint.prefilter import is_entry
 
@@ -87,7 +87,7 @@ class Pipeline:
             from pytest_cachesafe.lint.tables.user import Tables
 
             tables = Tables(settings)
-        return lambda data: is_entry(data, tables)
+        return lambda data, roots: is_entry(data, tables, roots)
 
     @cached_property
     def _request_words(self) -> Literals:
@@ -175,12 +175,13 @@ class Pipeline:
     def _flags_of(self, data: bytes) -> int:
         if b"\0" in data:
             return BINARY
-        flag = ENTRY if self._is_entry(data) else 0
-        if flag or self._request_words.any(data):
+        roots = shared_roots(data)
+        flag = ENTRY if self._is_entry(data, roots) else 0
+        if flag or self._request_words.any(data, roots):
             flag |= REQUEST
-        # A suppression names us or one of our rules; of a bare `noqa` nobody can say whether it is of use.
         if not flag & ENTRY and may_override(data):
             flag |= OVERRIDE
+        # A suppression names us or one of our rules; of a bare `noqa` nobody can say whether it is of use.
         if b"cachesafe" in data or b"CSF" in data:
             flag |= COMMENT
         return flag

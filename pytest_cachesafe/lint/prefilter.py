@@ -2,58 +2,76 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
+
+from pytest_cachesafe.lint.literals import SHARED, shared_roots
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.tables.user import Tables
 
 __all__ = ["is_entry", "may_matter"]
 
-# Every sink of the tables needs one of these in the file that holds it: a root, and where that is a word of everyday
-# prose, one of its forms in code. Most files hold no root, so that roots decide the cost.
-_NEEDLES: tuple[tuple[bytes, tuple[bytes, ...]], ...] = (
-    (b"ystem", (
+# Every sink of the tables needs one of these words in the file that holds it, and where the word is one of everyday
+# prose, one of its forms in code. Words are grouped by a root that most files do not hold: roots decide the cost.
+_Words = tuple[tuple[bytes, tuple[bytes, ...]], ...]
+_GROUPS: tuple[tuple[bytes, _Words], ...] = (
+    (b"ystem", ((b"ystem", (
         b"ystem_", b'system"', b"system'", b"ystemM", b"ystemP", b"ystemI", b"ystemC", b"ystemT", b"system=",
         b"system =", b"ole.system", b"from_system", b"system.", b"ystem-",
+    )),)),
+    (b"YSTEM", ((b"YSTEM", ()),)),
+    (b"nstruction", (
+        (b"nstructions", (
+            b"nstructions=", b"nstructions =", b"_instructions", b'nstructions"', b"nstructions'", b".instructions",
+            b"nstructions: str", b"nstructions: Opt", b"nstructions: list", b"nstructions: Call", b"def instructions",
+        )),
+        (b"nstruction=", (b" instruction=", b"(instruction=", b"_instruction=", b",instruction=")),
     )),
-    (b"YSTEM", ()),
-    (b"nstructions", (
-        b"nstructions=", b"nstructions =", b"_instructions", b'nstructions"', b"nstructions'", b".instructions",
-        b"nstructions: str", b"nstructions: Opt", b"nstructions: list", b"nstructions: Call", b"def instructions",
+    (b"NSTRUCTION", ((b"NSTRUCTION", ()),)),
+    (b"PROMPT", ((b"PROMPT", ()),)),
+    (b"tool", ((b"tools", (b"tools=", b"tools =", b'"tools"', b"'tools'")),)),
+    (b"Tool", ((b"Tool", (
+        b"Tool(", b"Tool)", b"Tool.", b"Toolkit)", b"Tool,", b"FunctionDeclaration(", b"ToolParam(",
+    )),)),
+    (b"input_schema", ((b"input_schema", ()),)),
+    (b"description", (
+        (b'parameters"', (b'"description"',)),
+        (b"parameters'", (b"'description'",)),
+        (b'["function"]', (b'description"',)),
+        (b"['function']", (b"description'",)),
     )),
-    (b"NSTRUCTION", ()),
-    (b"PROMPT", ()),
-    (b"nstruction=", (b" instruction=", b"(instruction=", b"_instruction=", b",instruction=")),
-    (b"tools", (b"tools=", b"tools =", b'"tools"', b"'tools'")),
-    (b"Tool", (b"Tool(", b"Tool)", b"Tool.", b"Toolkit)", b"Tool,", b"FunctionDeclaration(", b"ToolParam(")),
-    (b"input_schema", ()),
-    (b'parameters"', (b'"description"',)),
-    (b"parameters'", (b"'description'",)),
-    (b"sys_", (b"sys_p", b"sys_m", b"sys_i")),
-    (b"eveloper", (b'"developer', b"'developer", b"developer_", b"DeveloperM")),
-    (b"ackstory", ()),
-    (b"ew_shot", ()),
-    (b"inject_date", ()),
-    (b"_to_context", ()),
-    (b"ion_start_date", ()),
-    (b"dynamic_prompt", ()),
-    (b"gent(", (b"Agent(", b"_agent(")),
-    (b"ssistant(", (b"Assistant(",)),
-    (b"messages[0]", ()),
-    (b"history[0]", ()),
-    (b'["function"]', (b'description"',)),
-    (b"['function']", (b"description'",)),
-    (b"__doc__ = f", ()),
-    (b"apply_chat_template", (b"date_string", b"today", b"current_date", b"datetime", b"now=")),
+    (b"sys_", ((b"sys_", (b"sys_p", b"sys_m", b"sys_i")),)),
+    (b"eveloper", ((b"eveloper", (b'"developer', b"'developer", b"developer_", b"DeveloperM")),)),
+    (b"story", ((b"ackstory", ()), (b"history[0]", ()))),
+    (b"ew_shot", ((b"ew_shot", ()),)),
+    (b"t_date", ((b"inject_date", ()), (b"ion_start_date", ()))),
+    (b"_cont", ((b"_to_context", ()),)),
+    (b"prompt", ((b"dynamic_prompt", ()),)),
+    (b"gent(", ((b"gent(", (b"Agent(", b"_agent(")),)),
+    (b"ssistant(", ((b"ssistant(", (b"Assistant(",)),)),
+    (b"essages", ((b"messages[0]", ()),)),
+    (b"__doc__ = f", ((b"__doc__ = f", ()),)),
+    (b"chat", ((b"apply_chat_template", (b"date_string", b"today", b"current_date", b"datetime", b"now=")),)),
 )  # fmt: skip
+_BEHIND_SHARED = {root: words for root, words in _GROUPS if root in SHARED}
+_OTHERS = tuple((root, words) for root, words in _GROUPS if root not in SHARED)
 
 
-def is_entry(data: bytes, tables: Tables) -> bool:
-    """Whether a file may hold a sink of the tables, the project's own included."""
-    for root, forms in _NEEDLES:
-        if root in data and (not forms or any(form in data for form in forms)):
+def is_entry(data: bytes, tables: Tables, roots: Sequence[bytes] | None = None) -> bool:
+    """Whether a file may hold a sink of the tables, the project's own included. `roots`: the shared ones it holds, if
+    they are known."""
+    for root in shared_roots(data) if roots is None else roots:
+        if root in _BEHIND_SHARED and _any(data, _BEHIND_SHARED[root]):
+            return True
+    for root, words in _OTHERS:
+        if root in data and _any(data, words):
             return True
     return any(needle in data for needle in tables.needles)
+
+
+def _any(data: bytes, words: _Words) -> bool:
+    return any(word in data and (not forms or any(form in data for form in forms)) for word, forms in words)
 
 
 # One function of such a file: anything that has to do with prompts or messages, also what withdraws an arrival.

@@ -112,7 +112,8 @@ class Expr:
     items: list[Expr] = field(default_factory=list)
     entries: dict[str, Expr] = field(default_factory=dict)
     call: Call | None = None
-    taints: tuple[Taint, ...] = ()
+    # Of two expressions at one place it is the same, and to ask for it may cost an analysis.
+    taints: tuple[Taint, ...] = field(default=(), compare=False)
     generators: list[Generator] = field(default_factory=list)
 
 

@@ -28,9 +28,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Analysis", "EntryResult", "settle"]
 
-# Bytes of source whose trees may live at one time; trees take about twenty times as much. What stays of each file that
-# was analysed takes from it.
-_LIVE_BYTES, _LEAST_LIVE_BYTES, _BYTES_A_FILE = 4_000_000, 1_000_000, 3_000
+# Bytes of source whose trees may live at one time; trees take about twenty times as much.
+_LIVE_BYTES = 1_500_000
 # Python frames for `DEEPEST` expressions in one another, about five each.
 _RECURSION = 6000
 # Characters of a short file.
@@ -71,11 +70,10 @@ class Analysis:
         self._tables = Tables(settings)
         self._index = ProjectIndex([*files, *(n for n in self._overlay if n not in files)])
         self._live = 0
-        self._analysed = 0
         self._engine = self._fresh()
 
     def _fresh(self) -> Engine:
-        return Engine(self._index, self._parse, self._peek, self._tables)
+        return Engine(self._index, self._parse, self._parsed_more, self._peek, self._tables)
 
     def read(self, name: str) -> bytes:
         """Bytes of a file, the overlay's where there is one.
@@ -106,7 +104,7 @@ class Analysis:
             data = self.read(name)
         except OSError:
             return None
-        self._live += len(data)
+        self._parsed_more(len(data))
         ours = not gc.isenabled()
         if ours:
             # What is there already stays out of the way of the collection below.
@@ -119,6 +117,12 @@ class Analysis:
             gc.unfreeze()
         return parsed
 
+    def _parsed_more(self, size: int) -> None:
+        if self._live + size > _LIVE_BYTES:
+            self._engine.shed()
+            self._live = 0
+        self._live += size
+
     def analyse(self, name: str) -> EntryResult:
         """Evaluate every function and class of a file, and what they reach."""
         limit = sys.getrecursionlimit()
@@ -129,11 +133,8 @@ class Analysis:
             sys.setrecursionlimit(limit)
 
     def _analyse(self, name: str) -> EntryResult:
-        self._analysed += 1
-        if self._live > max(_LEAST_LIVE_BYTES, _LIVE_BYTES - _BYTES_A_FILE * self._analysed):
-            self._engine.shed()
-            self._live = 0
         engine = self._engine
+        engine.current = name
         module = engine.module(name)
         if module is None:
             return EntryResult((), (), (name,), None, lambda node: ())
@@ -142,19 +143,20 @@ class Analysis:
             if module.shed:
                 # Rules want the tree.
                 engine.revive(module)
-            lines = module.parsed.lines
+            lines = engine.lines(module)
             # In a short file every function is worth a look; in a long one those that deal with prompts.
             small = len(module.parsed.text) < _SMALL
+            tools = not small and "Tool" in module.parsed.text
             names = tuple(k for k, v in (module.env or {}).items() if isinstance(v.shape, TemplateShape))
             done = 0
             while done < len(module.functions):
                 function = module.functions[done]
-                if small or may_matter(_text(lines, function.node), names):
+                if small or may_matter(_text(lines, engine.node(function)), names):
                     engine.summary(function)
                 done += 1
             done = 0
             while done < len(module.classes):
-                _analyse_class(engine, module.classes[done], lines, small, names)
+                _analyse_class(engine, module.classes[done], lines, small, tools, names)
                 done += 1
             if engine.grown:
                 engine.again([*module.functions, *(m for c in module.classes for m in c.methods.values())])
@@ -179,13 +181,14 @@ def _text(lines: list[str], node: ast.stmt) -> str:
     return "\n".join(lines[first - 1 : last])
 
 
-def _analyse_class(engine: Engine, cls: ClassInfo, lines: list[str], small: bool, names: tuple[str, ...]) -> None:
+def _analyse_class(
+    engine: Engine, cls: ClassInfo, lines: list[str], small: bool, tools: bool, names: tuple[str, ...]
+) -> None:
     engine.run_class(cls)
     # Bases are looked up only where the file speaks of tools: they may lie in files that nothing else needs.
-    tool = not small and any("Tool" in row for row in lines)
-    tool = tool and any(sinks.TOOL_CLASSES.search(word) for word in base_words(engine, cls))
+    tool = tools and any(sinks.TOOL_CLASSES.search(word) for word in base_words(engine, cls))
     for method in cls.methods.values():
-        if tool or small or may_matter(_text(lines, method.node), names):
+        if tool or small or may_matter(_text(lines, engine.node(method)), names):
             engine.summary(method, cls)
     if not matters(engine, cls):
         return
@@ -198,8 +201,8 @@ def _analyse_class(engine: Engine, cls: ClassInfo, lines: list[str], small: bool
             if (
                 method.name not in cls.methods
                 and find_method(engine, cls, method.name) is method
-                and _calls_any(engine.body(method), overridden)
-                and may_matter(_text(base.module.parsed.lines, method.node))
+                and _calls_any(engine.node(method).body, overridden)
+                and may_matter(_text(engine.lines(base.module), engine.node(method)))
             ):
                 # A method of the base that means this class's own when it runs for its objects.
                 engine.summary(method, cls)

@@ -111,16 +111,16 @@ def bind_arguments(
                 join(old[0], Value(value.all_atoms())) if old else Value(value.all_atoms()),
                 where,
             )
-    kwarg = function.node.args.kwarg
-    known = {*names, *(a.arg for a in function.node.args.kwonlyargs)}
+    kwarg = function.kwarg
+    known = {*names, *function.keyword_only}
     for name, given in keywords.items():
         if name in known:
             values[name] = given
         elif kwarg is not None:
-            old = values.get(kwarg.arg)
+            old = values.get(kwarg)
             fields = dict(old[0].shape.fields) if old is not None and isinstance(old[0].shape, DictShape) else {}
             fields[name] = given[0]
-            values[kwarg.arg] = (Value(EMPTY, DictShape(fields)), given[1])
+            values[kwarg] = (Value(EMPTY, DictShape(fields)), given[1])
     return values
 
 

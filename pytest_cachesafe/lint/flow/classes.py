@@ -97,7 +97,7 @@ def attributes_with_parameters(engine: Engine, cls: ClassInfo) -> dict[str, Valu
     for current in mro(engine, cls):
         init = current.methods.get("__init__")
         if init is not None:
-            for name in _written_names(init, engine.body(init)):
+            for name in _written_names(engine, init):
                 _write(engine, current, name)
         for name, value in current.attributes.items():
             if name not in out and any(a.source is None and a.mark is None for a in value.all_atoms().values()):
@@ -110,7 +110,7 @@ def _write(engine: Engine, cls: ClassInfo, name: str) -> None:
     if cls.writers is None:
         cls.writers = {}
         for method in cls.methods.values():
-            for written in _written_names(method, engine.body(method)):
+            for written in _written_names(engine, method):
                 cls.writers.setdefault(written, []).append(method)
     for method in cls.writers.get(name, ()):
         if method.name in cls.written or engine.exhausted:
@@ -120,7 +120,7 @@ def _write(engine: Engine, cls: ClassInfo, name: str) -> None:
             cls.attributes[key] = join(cls.attributes[key], value) if key in cls.attributes else value
 
 
-def _written_names(method: FunctionInfo, body: list[ast.stmt]) -> set[str]:
+def _written_names(engine: Engine, method: FunctionInfo) -> set[str]:
     """Attributes of its object that a method sets or changes in place."""
     if method.written is not None:
         return method.written
@@ -129,7 +129,7 @@ def _written_names(method: FunctionInfo, body: list[ast.stmt]) -> set[str]:
     if method.kind == "static" or not method.params:
         return out
     me = method.params[0]
-    stack: list[ast.AST] = list(body)
+    stack: list[ast.AST] = list(engine.node(method).body)
     while stack:
         node = stack.pop()
         kind = type(node)
@@ -172,12 +172,10 @@ def context_class(engine: Engine, defining: ClassInfo, cls: ClassInfo) -> ClassI
 def matters(engine: Engine, cls: ClassInfo) -> bool:
     """Whether what a class overrides or sets holds words of volatile sources."""
     if cls.volatile is None:
-        if cls.module.shed:
-            engine.revive(cls.module)
-        lines = cls.module.parsed.lines
+        lines = engine.lines(cls.module)
         cls.volatile = False
         above: set[str] | None = None
-        for stmt in cls.node.body:
+        for stmt in engine.class_body(cls):
             method = isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef))
             text = "\n".join(lines[stmt.lineno - 1 : stmt.end_lineno or stmt.lineno])
             if not any(word in text for word in (_VOLATILE if method else _CLOCKS)):
@@ -195,15 +193,17 @@ def matters(engine: Engine, cls: ClassInfo) -> bool:
     return cls.volatile
 
 
-def annotated_names(cls: ClassInfo) -> list[str]:
+def annotated_names(engine: Engine, cls: ClassInfo) -> list[str]:
     """Annotated names of a class body in order: the fields of a dataclass or model."""
-    return [
-        s.target.id
-        for s in cls.node.body
-        if isinstance(s, ast.AnnAssign)
-        and isinstance(s.target, ast.Name)
-        and not dotted_name(s.annotation).endswith("ClassVar")
-    ]
+    if cls.fields is None:
+        cls.fields = [
+            s.target.id
+            for s in engine.class_body(cls)
+            if isinstance(s, ast.AnnAssign)
+            and isinstance(s.target, ast.Name)
+            and not dotted_name(s.annotation).endswith("ClassVar")
+        ]
+    return cls.fields
 
 
 def annotated_class(engine: Engine, function: FunctionInfo, annotation: ast.expr | None) -> ClassInfo | None:

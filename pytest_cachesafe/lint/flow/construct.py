@@ -57,7 +57,7 @@ def construct(engine: Engine, frame: Frame, node: ast.Call, cls: ClassInfo, argu
         for name, value in attributes_with_parameters(engine, cls).items():
             fields[name] = substitute(value, init.key, given, None)
         return Value(_text_of(fields) if _is_text(engine, cls) else EMPTY, Obj(cls, fields, (init.key, given)))
-    names = [n for c in reversed(mro(engine, cls)) for n in annotated_names(c)]
+    names = [n for c in reversed(mro(engine, cls)) for n in annotated_names(engine, c)]
     for name, value in zip(names, arguments.positional, strict=False):
         fields[name] = value
     for name, (value, _) in arguments.keywords.items():

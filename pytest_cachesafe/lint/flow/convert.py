@@ -90,7 +90,7 @@ def _fields_of(engine: Engine, value: Value, shape: Obj) -> Value:
     known = {
         n: class_attribute(engine, cls, n)
         for c in mro(engine, cls)
-        for n in annotated_names(c)
+        for n in annotated_names(engine, c)
         if n not in shape.fields
     }
     return Value(

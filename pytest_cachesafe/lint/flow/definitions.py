@@ -32,9 +32,9 @@ def define_function(engine: Engine, frame: Frame, stmt: Any) -> None:
         frame if frame.function is not None else None,
     )
     info.is_tool = engine.tables.is_tool_function(info.decorators)
+    engine.fresh.append(info)
     if frame.function is not None:
         frame.nested.append(info)
-        frame.module.nested.append(info)
     else:
         frame.module.functions.append(info)
     frame.env[stmt.name] = Value(shape=Func((info,)))
@@ -43,13 +43,14 @@ def define_function(engine: Engine, frame: Frame, stmt: Any) -> None:
 def _is_hoisted(frame: Frame, stmt: Any) -> bool:
     known = frame.env.get(stmt.name)
     shape = known.shape if known is not None else None
-    return isinstance(shape, Func) and any(f.node is stmt for f in shape.functions)
+    return isinstance(shape, Func) and any(f.row == stmt.lineno and f.module is frame.module for f in shape.functions)
 
 
 def define_class(engine: Engine, frame: Frame, stmt: ast.ClassDef) -> None:
     """`class Name: …`."""
     known = frame.env.get(stmt.name)
-    if known is not None and isinstance(known.shape, Cls) and known.shape.cls.node is stmt:
+    shape = known.shape if known is not None else None
+    if isinstance(shape, Cls) and shape.cls.row == stmt.lineno and shape.cls.module is frame.module:
         return
     qualname = f"{frame.qualname}.{stmt.name}" if frame.qualname else stmt.name
     frame.env[stmt.name] = Value(shape=Cls(make_class(engine, stmt, frame.module, qualname)))

@@ -14,15 +14,16 @@ from pytest_cachesafe.lint.flow.expressions import EXPRESSIONS
 from pytest_cachesafe.lint.flow.frame import Frame, Summary
 from pytest_cachesafe.lint.flow.functions import run_class_body, run_function
 from pytest_cachesafe.lint.flow.imports import hoist
-from pytest_cachesafe.lint.flow.module import Module
+from pytest_cachesafe.lint.flow.module import FunctionInfo, Module
 from pytest_cachesafe.lint.flow.values import Value
-from pytest_cachesafe.lint.parse import column
+from pytest_cachesafe.lint.parse import column, parse_rows
 from pytest_cachesafe.lint.tables.sources import SOURCE_WORDS
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.arrive import Hit
     from pytest_cachesafe.lint.flow.frame import ParamSink
-    from pytest_cachesafe.lint.flow.module import ClassInfo, FunctionInfo
+    from pytest_cachesafe.lint.flow.module import ClassInfo
+    from pytest_cachesafe.lint.parse import Parsed
     from pytest_cachesafe.lint.project import ProjectIndex
     from pytest_cachesafe.lint.tables.user import Tables
 
@@ -37,11 +38,18 @@ class Engine:
     """The analysis of one project. Single-threaded; garbage collection is best switched off around it."""
 
     def __init__(
-        self, index: ProjectIndex, parse: Callable[[str], Any], peek: Callable[[str], bytes], tables: Tables
+        self,
+        index: ProjectIndex,
+        parse: Callable[[str], Any],
+        parsed_more: Callable[[int], None],
+        peek: Callable[[str], bytes],
+        tables: Tables,
     ) -> None:
         self.index = index
         self.tables = tables
         self._parse = parse
+        # Told of every part of a file that is parsed again, in characters, before it is.
+        self.parsed_more = parsed_more
         self.peek = peek
         self.star_trail: set[tuple[str, str]] = set()
         self.expressions = EXPRESSIONS
@@ -58,47 +66,94 @@ class Engine:
         self.made_sinks: dict[str, dict[tuple[str, str, str], ParamSink]] = {}
         self._inert_files: dict[str, bool] = {}
         # Arrivals and votes by the file whose analysis they belong to.
+        # What was parsed since the last `shed`: its trees may still be there.
+        self.fresh: list[Module | FunctionInfo | ClassInfo] = []
+        # The file whose own functions are evaluated, for rules that want its tree as well.
+        self.current = ""
         self.hits: dict[str, list[Hit]] = {}
         self.votes: dict[str, list[tuple[str, str]]] = {}
 
     def shed(self) -> None:
-        """Let the bodies of functions go; summaries stay, and the few bodies asked for again are parsed again."""
-        for module in self.modules.values():
-            if module is None or module.shed or module.env is None:
-                continue
-            module.shed = True
-            module.body = []
-            module.parsed.shed()
-            for function in (
-                *module.functions,
-                *module.nested,
-                *(m for c in module.classes for m in c.methods.values()),
-            ):
-                function.node.body = []
-                function.written = None
-            module.nested.clear()
-            if module.done:
-                # Rules have seen the file.
-                module.tainted.clear()
+        """Let the trees go, at any moment; summaries stay, and the few functions asked for again are parsed again."""
+        kept: list[Module | FunctionInfo | ClassInfo] = []
+        for item in self.fresh:
+            module = item if isinstance(item, Module) else item.module
+            if module.name == self.current:
+                # Rules will ask for its tree.
+                kept.append(item)
+            elif isinstance(item, Module):
+                item.shed = True
+                if not item.ran:
+                    # The rest of its body is still to be run, without the functions below.
+                    kept.append(item)
+                    continue
+                item.body = []
+                item.parsed.shed()
+                if item.done:
+                    # Rules have seen the file.
+                    item.tainted.clear()
+            elif item.node is not None:
+                if item.hoisted:
+                    # The module's own tree may stay a while. The list itself may be in use.
+                    item.node.body = []
+                item.node = None
+        self.fresh = kept
 
-    def body(self, function: FunctionInfo) -> list[ast.stmt]:
-        """The statements of a function; those of its whole file come back if they had been let go."""
-        if not function.node.body and function.module.shed:
-            self.revive(function.module)
-        return function.node.body
+    def node(self, function: FunctionInfo) -> ast.FunctionDef | ast.AsyncFunctionDef:
+        """The tree of a function, parsed again if it had been let go."""
+        if function.node is None:
+            self.fresh.append(function)
+            found = self._again(function.module, function.first, function.end_row)
+            if not isinstance(found, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                # The file has changed while it was looked at.
+                found = ast.parse("def changed(): ...").body[0]
+                assert isinstance(found, ast.FunctionDef)
+            function.node = found
+        return function.node
+
+    def class_body(self, cls: ClassInfo) -> list[ast.stmt]:
+        """The statements of a class, parsed again if they had been let go."""
+        if cls.node is None:
+            self.fresh.append(cls)
+            found = self._again(cls.module, cls.row, cls.end_row)
+            if not isinstance(found, ast.ClassDef):
+                found = ast.parse("class Changed: ...").body[0]
+                assert isinstance(found, ast.ClassDef)
+            cls.node = found
+        return cls.node.body
+
+    def lines(self, module: Module) -> list[str]:
+        """The lines of a file, read again if they had been let go."""
+        parsed: Parsed = module.parsed
+        if module.shed and not parsed.text:
+            parsed.restore(self.peek(module.name))
+            self.fresh.append(module)
+        return parsed.lines
+
+    def _again(self, module: Module, first: int, last: int) -> ast.stmt | None:
+        lines = self.lines(module)
+        self.parsed_more(sum(map(len, lines[first - 1 : last])))
+        return parse_rows(lines, first, last, module.name)
 
     def revive(self, module: Module) -> None:
-        """Parse a file again whose bodies were let go."""
+        """Parse a whole file again whose trees were let go."""
         parsed = self._parse(module.name)
         module.shed = False
         if parsed is None or parsed.tree is None:
             return
         module.parsed = parsed
+        self.fresh.append(module)
         nodes = {(n.lineno, n.name): n for n in _definitions(parsed.tree.body)}
         for function in (*module.functions, *(m for c in module.classes for m in c.methods.values())):
-            node = nodes.get((function.node.lineno, function.name))
-            if node is not None:
-                function.node.body = node.body
+            node = nodes.get((function.row, function.name))
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                function.node = node
+                self.fresh.append(function)
+        for cls in module.classes:
+            node = nodes.get((cls.row, cls.name))
+            if isinstance(node, ast.ClassDef):
+                cls.node = node
+                self.fresh.append(cls)
 
     # Modules
 
@@ -106,7 +161,9 @@ class Engine:
         """A file of the project, parsed; None where it cannot be."""
         if name not in self.modules:
             parsed = self._parse(name)
-            self.modules[name] = Module(name, parsed) if parsed is not None else None
+            module = self.modules[name] = Module(name, parsed) if parsed is not None else None
+            if module is not None:
+                self.fresh.append(module)
         return self.modules[name]
 
     def run_module(self, module: Module) -> dict[str, Value]:
@@ -124,6 +181,7 @@ class Engine:
             run_body(self, frame, module.body)
         finally:
             self.depth -= 1
+            module.ran = True
         return module.env
 
     @property
@@ -176,7 +234,7 @@ class Engine:
     def again(self, functions: list[FunctionInfo]) -> None:
         """Summarise those functions anew that get an object of a class of `grown`, now that its fields are known."""
         for function in functions:
-            arguments = function.node.args
+            arguments = self.node(function).args
             classes = (
                 annotated_class(self, function, a.annotation)
                 for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
@@ -217,13 +275,13 @@ class Engine:
         return Value({atom.key: atom})
 
 
-def _definitions(body: list[ast.stmt]) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
-    """Functions and methods, not those nested in functions."""
-    out: list[ast.FunctionDef | ast.AsyncFunctionDef] = []
+def _definitions(body: list[ast.stmt]) -> list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    """Functions, classes and methods, not what is nested in functions."""
+    out: list[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef] = []
     for stmt in body:
-        if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
+        if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
             out.append(stmt)
-        elif isinstance(stmt, (ast.ClassDef, ast.If, ast.Try, ast.With)):
+        if isinstance(stmt, (ast.ClassDef, ast.If, ast.Try, ast.With)):
             out += _definitions(stmt.body)
             if isinstance(stmt, (ast.If, ast.Try)):
                 out += _definitions(stmt.orelse)

@@ -36,7 +36,7 @@ def run_function(engine: Engine, function: FunctionInfo, cls: ClassInfo | None, 
         function.module, function=function, cls=cls, parent=function.env, quiet=quiet, qualname=function.qualname
     )
     _parameters(engine, frame, function, cls)
-    run_body(engine, frame, engine.body(function))
+    run_body(engine, frame, engine.node(function).body)
     returned = NOTHING
     for value in frame.returned:
         returned = join(returned, value)
@@ -51,7 +51,7 @@ def run_function(engine: Engine, function: FunctionInfo, cls: ClassInfo | None, 
 
 
 def _parameters(engine: Engine, frame: Frame, function: FunctionInfo, cls: ClassInfo | None) -> None:
-    arguments = function.node.args
+    arguments = engine.node(function).args
     every = [*arguments.posonlyargs, *arguments.args]
     defaults: dict[str, ast.expr] = (
         dict(zip([a.arg for a in every][len(every) - len(arguments.defaults) :], arguments.defaults, strict=True))
@@ -129,7 +129,7 @@ def run_class_body(engine: Engine, cls: ClassInfo) -> None:
     frame.env = dict(env)
     before = dict(env)
     tool: bool | None = None
-    for stmt in cls.node.body:
+    for stmt in engine.class_body(cls):
         if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
             continue
         if isinstance(stmt, ast.ClassDef):

@@ -112,22 +112,28 @@ def hoist(engine: Engine, frame: Frame, body: list[ast.stmt]) -> None:
         if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
             info = FunctionInfo(stmt, frame.module, stmt.name, None, None)
             info.is_tool = engine.tables.is_tool_function(info.decorators)
+            info.hoisted = True
+            engine.fresh.append(info)
             frame.module.functions.append(info)
             frame.env[stmt.name] = Value(shape=Func((info,)))
         elif isinstance(stmt, ast.ClassDef):
-            frame.env[stmt.name] = Value(shape=Cls(make_class(engine, stmt, frame.module, stmt.name)))
+            frame.env[stmt.name] = Value(shape=Cls(make_class(engine, stmt, frame.module, stmt.name, hoisted=True)))
         elif isinstance(stmt, (ast.If, ast.Try)):
             hoist(engine, frame, stmt.body)
 
 
-def make_class(engine: Engine, node: ast.ClassDef, module: Module, qualname: str) -> ClassInfo:
+def make_class(
+    engine: Engine, node: ast.ClassDef, module: Module, qualname: str, *, hoisted: bool = False
+) -> ClassInfo:
     """A class and its methods; its body runs when something is asked of it."""
-    info = ClassInfo(node, module, qualname)
+    info = ClassInfo(node, module, qualname, hoisted)
     for stmt in node.body:
         if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
             method = FunctionInfo(stmt, module, f"{qualname}.{stmt.name}", info, None)
             method.is_tool = engine.tables.is_tool_function(method.decorators)
+            engine.fresh.append(method)
             if stmt.name not in info.methods or not any(d.endswith((".setter", ".deleter")) for d in method.decorators):
                 info.methods[stmt.name] = method
     module.classes.append(info)
+    engine.fresh.append(info)
     return info

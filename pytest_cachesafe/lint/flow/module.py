@@ -1,4 +1,4 @@
-"""One parsed file, its functions and its classes. Trees are dropped once nothing more is asked of them."""
+"""One parsed file, its functions and its classes. Trees are dropped; what is asked of them again is parsed again."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Module:
         "env",
         "functions",
         "name",
-        "nested",
         "parsed",
+        "ran",
         "shed",
         "stars",
         "tainted",
@@ -36,9 +36,9 @@ class Module:
         self.parsed = parsed
         self.body: list[ast.stmt] = parsed.tree.body if parsed.tree is not None else []
         self.env: dict[str, Value] | None = None
+        self.ran = False
         self.shed = False
         self.done = False
-        self.nested: list[FunctionInfo] = []
         # Volatile expressions by their place, for rules that look at the tree.
         self.tainted: dict[tuple[int, int, int, int], Value] = {}
         self.used: set[str] = set()
@@ -62,20 +62,26 @@ def place(node: ast.AST) -> tuple[int, int, int, int]:
 
 
 class FunctionInfo:
-    """A function, method or nested function."""
+    """A function, method or nested function. `node` is None while its tree is let go: ask the engine for it."""
 
     __slots__ = (
         "cls",
         "decorators",
+        "end_row",
         "env",
+        "first",
+        "hoisted",
         "is_tool",
+        "keyword_only",
         "kind",
+        "kwarg",
         "module",
         "name",
         "node",
         "params",
         "plain",
         "qualname",
+        "row",
         "vararg",
         "written",
     )
@@ -88,7 +94,11 @@ class FunctionInfo:
         cls: ClassInfo | None,
         env: Any,
     ) -> None:
-        self.node = node
+        self.node: ast.FunctionDef | ast.AsyncFunctionDef | None = node
+        # Bound before the body of its module runs; a method is where its class is.
+        self.hoisted = cls is not None and cls.hoisted
+        self.row, self.end_row = node.lineno, node.end_lineno or node.lineno
+        self.first = min([node.lineno, *[d.lineno for d in node.decorator_list]])
         self.module = module
         self.name = node.name
         self.qualname = qualname
@@ -109,7 +119,9 @@ class FunctionInfo:
             )
         a = node.args
         self.params = [p.arg for p in (*a.posonlyargs, *a.args)]
+        self.keyword_only = tuple([p.arg for p in a.kwonlyargs])
         self.vararg = a.vararg.arg if a.vararg else None
+        self.kwarg = a.kwarg.arg if a.kwarg else None
         self.is_tool = False
         self.written: set[str] | None = None
         # Annotated to return nothing that could be text.
@@ -121,11 +133,12 @@ class FunctionInfo:
     @property
     def key(self) -> str:
         """Identity over the whole project."""
-        return f"{self.module.name}:{self.node.lineno}:{self.qualname}"
+        return f"{self.module.name}:{self.row}:{self.qualname}"
 
 
 class ClassInfo:
-    """A class of the project. `attributes` joins what all of its methods write to `self`; see `classes`."""
+    """A class of the project. `attributes` joins what all of its methods write to `self`; see `classes`. `node` is
+    None while its tree is let go: ask the engine for its body."""
 
     __slots__ = (
         "attributes",
@@ -133,26 +146,35 @@ class ClassInfo:
         "bases",
         "chain",
         "constructed",
+        "decorated",
+        "end_row",
         "env",
+        "fields",
+        "hoisted",
         "methods",
         "module",
         "name",
         "node",
         "qualname",
+        "row",
         "state",
         "volatile",
         "writers",
         "written",
     )
 
-    def __init__(self, node: ast.ClassDef, module: Module, qualname: str) -> None:
-        self.node = node
+    def __init__(self, node: ast.ClassDef, module: Module, qualname: str, hoisted: bool = False) -> None:
+        self.node: ast.ClassDef | None = node
+        self.row, self.end_row = node.lineno, node.end_lineno or node.lineno
+        self.decorated = bool(node.decorator_list)
+        self.hoisted = hoisted
         self.module = module
         self.name = node.name
         self.qualname = qualname
         self.base_names = [dotted_name(b.value if isinstance(b, ast.Subscript) else b) for b in node.bases]
         self.bases: list[ClassInfo] | None = None
         self.chain: list[ClassInfo] | None = None
+        self.fields: list[str] | None = None
         self.methods: dict[str, FunctionInfo] = {}
         self.env: dict[str, Value] = {}
         self.attributes: dict[str, Value] = {}
@@ -166,7 +188,7 @@ class ClassInfo:
     @property
     def key(self) -> str:
         """Identity over the whole project."""
-        return f"{self.module.name}:{self.node.lineno}:{self.qualname}"
+        return f"{self.module.name}:{self.row}:{self.qualname}"
 
 
 def dotted_name(node: ast.AST | None) -> str:

@@ -221,7 +221,7 @@ def _message(
 
 def _holds_content(engine: Engine, cls: ClassInfo) -> bool:
     init = find_method(engine, cls, "__init__")
-    names = set(init.params) if init is not None else {n for c in mro(engine, cls) for n in annotated_names(c)}
+    names = set(init.params) if init is not None else {n for c in mro(engine, cls) for n in annotated_names(engine, c)}
     return bool(names & {"content", "role"})
 
 

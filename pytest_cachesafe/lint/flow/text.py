@@ -29,7 +29,7 @@ def shown(engine: Engine, frame: Frame, value: Value, node: ast.AST) -> Value:
             method = find_method(engine, cls, name)
             if method is not None:
                 return call_function(engine, frame, (method,), [], {}, value, node, cls).text()
-        if base_words(engine, cls) == {cls.name} and not cls.node.decorator_list:
+        if base_words(engine, cls) == {cls.name} and not cls.decorated:
             return engine.source(frame, node, "repr", "process", f"the default text of a {cls.name} object")
         return NOTHING
     if isinstance(value.shape, ListShape):
