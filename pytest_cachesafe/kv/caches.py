@@ -135,7 +135,9 @@ def crop(cache: Any, to: int) -> bool:
     if croppable is None:
         # transformers before 5.24: what cannot be cropped has no method, or keeps packed tensors that it would forget.
         croppable = all(hasattr(layer, "crop") and not hasattr(layer, "_quantize") for layer in cache.layers)
-    if not croppable:
+    # Asked of all layers first: a crop that fails on the way leaves layers of different lengths.
+    windows = [getattr(layer, "sliding_window", None) for layer in cache.layers if getattr(layer, "is_sliding", False)]
+    if not croppable or any(window is None or length(cache) >= window for window in windows):
         return False
     # Negative: as many tokens off the end. A positive number meant the length to keep and is refused since 5.24.
     cache.crop(-surplus)

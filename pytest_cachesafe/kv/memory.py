@@ -21,6 +21,8 @@ def shape_of(config: Any) -> tuple[int, int, int]:
     """
     config = config.get_text_config() if hasattr(config, "get_text_config") else config
     other = sorted({kind for kind in getattr(config, "layer_types", None) or () if kind != "full_attention"})
+    if getattr(config, "layer_types", None) is None and getattr(config, "sliding_window", None):
+        other.append("sliding_attention")
     if getattr(config, "kv_lora_rank", None):
         other.append("latent attention")
     if other:

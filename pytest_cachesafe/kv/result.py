@@ -69,8 +69,9 @@ class ReuseReport:
     continuations: list[Continuation]
     # Whether the prefilled cache was, afterwards, what it had been.
     prefix_intact: bool
-    # Bytes: one token's keys and values by the configuration, the prefilled cache, and all caches held at once at most.
-    bytes_per_token: int
+    # Bytes: one token's keys and values by the configuration (None where that is no constant), the prefilled cache, and
+    # all caches held at once at most.
+    bytes_per_token: int | None
     prefix_bytes: int
     peak_bytes: int
     # What was merged at a boundary, in words.

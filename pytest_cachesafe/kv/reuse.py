@@ -63,7 +63,7 @@ def check_reuse(
         first = forward(prefix_ids, base)
         before, prefix_bytes = fingerprint(base, len(prefix_ids)), measured_bytes(base)
         report = ReuseReport(
-            setting, way, first.tokens, first.seconds, [], True, bytes_per_token(loaded.model.config, setting.dtype),
+            setting, way, first.tokens, first.seconds, [], True, _bytes_per_token(loaded),
             prefix_bytes, prefix_bytes, [j.merged for j in joined if j.merged is not None],
         )  # fmt: skip
         for number, item in enumerate(joined):
@@ -85,10 +85,19 @@ def check_reuse(
             report.peak_bytes = max(report.peak_bytes, held)
             if cache is base and way == "crop":
                 started = time.perf_counter()
-                crop(base, len(prefix_ids))
+                if not crop(base, len(prefix_ids)):
+                    raise UsageError(f"way='crop': the cache of {loaded.name} cannot be cut back; take way='copy'")
                 one.handling_seconds += time.perf_counter() - started
         report.prefix_intact = length(base) == len(prefix_ids) and fingerprint(base, len(prefix_ids)) == before
     return report
+
+
+def _bytes_per_token(loaded: LoadedModel) -> int | None:
+    try:
+        return bytes_per_token(loaded.model.config, loaded.dtype)
+    except UsageError:
+        # Of such a model memory is measured alone.
+        return None
 
 
 def _verify(

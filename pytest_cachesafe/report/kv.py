@@ -46,9 +46,10 @@ def _reuse_lines(report: ReuseReport) -> Iterator[str]:
         seconds += f", {report.recompute_seconds:.3f} without reuse ({report.recompute_seconds / report.seconds:.1f}x)"
     yield f"{seconds}, {report.setting.threads} threads, prefill alone: decoding costs the same either way"
     yield from _agreement(report)
+    by_config = f"{report.bytes_per_token} bytes a token by the configuration; " if report.bytes_per_token else ""
     yield (
-        f"  memory:  {report.bytes_per_token} bytes a token by the configuration; measured {_mib(report.prefix_bytes)}"
-        f" for the prefix, at most {_mib(report.peak_bytes)} at once"
+        f"  memory:  {by_config}measured {_mib(report.prefix_bytes)} for the prefix,"
+        f" at most {_mib(report.peak_bytes)} at once"
     )
     if not report.prefix_intact:
         yield "  prefix:  the prefilled cache is no longer what it was"

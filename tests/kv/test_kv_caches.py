@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -113,6 +115,7 @@ def test_a_quantized_cache_cannot_be_cropped_back(tiny: KVProbe) -> None:
     [
         ({"layer_types": ["full_attention", "sliding_attention"]}, "layers of kind sliding_attention"),
         ({"layer_types": ["linear_attention"]}, "layers of kind linear_attention"),
+        ({"sliding_window": 4096}, "layers of kind sliding_attention"),
         ({"kv_lora_rank": 512}, "latent attention"),
         ({"num_hidden_layers": None}, "names no layers"),
     ],
@@ -130,3 +133,42 @@ def test_memory_is_said_only_where_it_is_a_constant(facts: dict[str, Any], words
     vars(config).update(facts)
     with pytest.raises(UsageError, match=words):
         bytes_per_token(config, "float32")
+
+
+@pytest.fixture(scope="module")
+def sliding(smollm2_tokenizer_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> KVProbe:
+    """A Mistral of two layers that look at the last 8 tokens, random weights."""
+    import torch
+    from transformers import MistralConfig, MistralForCausalLM
+
+    folder = tmp_path_factory.mktemp("sliding")
+    config = MistralConfig(
+        vocab_size=49152, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, sliding_window=8, bos_token_id=1, eos_token_id=2, initializer_range=0.5,
+    )  # fmt: skip
+    with torch.random.fork_rng():
+        torch.manual_seed(7)
+        MistralForCausalLM(config).save_pretrained(folder)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(smollm2_tokenizer_dir / name, folder)
+    return KVProbe.load(folder)
+
+
+def test_a_sliding_window_is_copied_and_never_cut_back(sliding: KVProbe) -> None:
+    report = sliding.reuse(list(range(100, 120)), [[7, 8], [9]], new_tokens=4)
+    assert report.same_text
+    assert report.largest_difference is not None
+    assert report.largest_difference <= 1e-3
+    assert report.prefix_intact
+    assert report.bytes_per_token is None
+    assert "by the configuration" not in str(report)
+    # What fell out of the window is gone.
+    with pytest.raises(UsageError, match=r"way='crop': the cache of .* cannot be cut back; take way='copy'"):
+        sliding.reuse(list(range(100, 120)), [[7, 8], [9]], way="crop")
+
+
+def test_a_chat_on_a_sliding_window_is_right(sliding: KVProbe) -> None:
+    report = sliding.chat([{"role": "user", "content": "One two three"}, {"role": "user", "content": "Four"}])
+    assert report.same_text
+    assert report.largest_difference is not None
+    assert report.largest_difference <= 1e-3
