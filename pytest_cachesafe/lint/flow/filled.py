@@ -30,7 +30,7 @@ def filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     if isinstance(receiver.shape, Const) and isinstance(receiver.shape.value, str) and name in ("format", "format_map"):
         fields = _fields(receiver.shape.value)
     file = receiver.shape.name if isinstance(receiver.shape, TextFile) else None
-    if fields is None and file is None and _shared(frame, node):
+    if fields is None and file is None and _shared(engine, frame, node):
         # One dict for the system's template and the user's: who prints what is written in the templates.
         return texted(frame, node, atoms, f"put into text by .{name}()")
     for i, (value, where) in enumerate(zip(arguments.positional, arguments.nodes, strict=False)):
@@ -55,7 +55,7 @@ def filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     return texted(frame, node, atoms, f"put into text by .{name}()")
 
 
-def _shared(frame: Frame, node: ast.Call) -> bool:
+def _shared(engine: Engine, frame: Frame, node: ast.Call) -> bool:
     """Whether the same dict fills another template in this function."""
     given = _one_dict(node)
     if given is None or frame.function is None or not isinstance(node.func, ast.Attribute):
@@ -63,12 +63,13 @@ def _shared(frame: Frame, node: ast.Call) -> bool:
     own = ast.dump(node.func.value)
     return any(
         isinstance(other, ast.Call)
-        and other is not node
+        # By place: the body may have been parsed anew since this call was taken from it.
+        and (other.lineno, other.col_offset) != (node.lineno, node.col_offset)
         and isinstance(other.func, ast.Attribute)
         and other.func.attr == node.func.attr
         and _one_dict(other) == given
         and ast.dump(other.func.value) != own
-        for stmt in frame.function.node.body
+        for stmt in engine.node(frame.function).body
         for other in ast.walk(stmt)
     )
 
