@@ -2,7 +2,8 @@
 
 Reuse and recomputing take turns, question by question, in one process. Prints tokens, seconds and their ratios (bars:
 at least 15x fewer prefill tokens, at least 5x less prefill time) and the largest logit difference (bar at float32:
-1e-3, with equal greedy text). `--dtype` (repeatable) adds runs in other types, `--questions N` shortens them.
+1e-3, with equal greedy text); at float32 also what copies and cropping back cost, beside a cache shared by mistake.
+`--dtype` (repeatable) adds runs in other types, `--questions N` shortens them.
 """
 
 from __future__ import annotations
@@ -28,6 +29,12 @@ def run(model: str, dtype: str, questions: int, threads: int | None) -> bool:
     faster = (report.recompute_seconds or 0.0) / report.seconds
     print(report)
     print(f"kv {dtype}: {fewer:.1f}x fewer prefill tokens (bar 15), {faster:.1f}x less prefill time (bar 5)")
+    for way, other in probe.ways(prefix, asked[:5], verify=0).items() if dtype == "float32" else ():
+        spent, held = other.seconds - other.prefix_seconds, other.peak_bytes / 2**20
+        right = "" if other.prefix_intact else ", prefix spoilt"
+        print(
+            f"kv {dtype}: {way:6} {spent:.3f} s for {len(other.continuations)} suffixes, at most {held:.1f} MiB{right}"
+        )
     exact = bool(report.same_text) and (report.largest_difference or 0.0) <= 1e-3
     return dtype != "float32" or questions < 20 or (fewer >= 15 and faster >= 5 and exact)
 

@@ -255,20 +255,18 @@ class KVProbe:
         return SideBySide(chat, simulated.label or simulated.engine, render_side_by_side)
 
     def ways(
-        self, prefix: Any, continuations: Sequence[Any], *, new_tokens: int = 4, verify: int | None = 1
+        self, prefix: Any, continuations: Sequence[Any], *, new_tokens: int = 4, verify: int | None = 2
     ) -> dict[str, ReuseReport]:
         """Private copies, one cache cropped back, and (wrong) one cache shared by all: a `ReuseReport` each.
+
+        The second continuation is the first that a shared cache spoils, so `verify` is at least 2 to see it.
 
         Raises:
             UsageError: see `reuse`.
         """
         names: tuple[Way, ...] = ("copy", "crop", "shared")
-        # The second is the first one that a shared cache spoils, so the last ones are compared as well.
         return {
-            name: self.reuse(
-                prefix, continuations, way=name, new_tokens=new_tokens, verify=None if name == "shared" else verify
-            )
-            for name in names
+            name: self.reuse(prefix, continuations, way=name, new_tokens=new_tokens, verify=verify) for name in names
         }
 
     def stitch(

@@ -55,6 +55,7 @@ def test_ways_to_continue_a_prefix(probe: KVProbe) -> None:
     assert copied.peak_bytes >= 2 * copied.prefix_bytes > cropped.peak_bytes
     # The first question is answered right; the second sees the first one and its answer before it.
     first, second, _ = shared.continuations
+    assert first.same_text
     assert first.difference is not None
     assert first.difference <= 1e-3
     assert second.difference is not None
