@@ -1,8 +1,8 @@
 """Labelled pairs of prompts that others wrote, to judge the collision detector with.
 
-`python tests/support/semantic_sets.py` brings them into the cache folder of the user; nothing of them is committed. Sets
-in git repositories come at pinned commits, whose hashes vouch for the content; fow-cache is a test requirement. What is
-there already is left alone.
+`python tests/support/semantic_sets.py` brings them into the cache folder of the user; nothing of them is committed.
+Those in git repositories come at pinned commits, whose hashes vouch for the content; fow-cache is a test requirement.
+What is there already is left alone.
 
 Rules are made on the development sets alone. The judging sets are scored, never read; no rule is changed because of a
 row in them.
@@ -138,7 +138,8 @@ def _fow(remainder: int) -> Iterator[Pair]:
     Ids end in a number: even ones are for development, odd ones for judging.
     """
     spec = find_spec("fow_cache")
-    assert spec is not None and spec.submodule_search_locations, "ask why_not first"
+    assert spec is not None, "ask why_not first"
+    assert spec.submodule_search_locations, "fow_cache is no package"
     lines = (Path(spec.submodule_search_locations[0]) / "data" / "pairs.jsonl").read_text(encoding="utf-8").splitlines()
     for row in map(json.loads, filter(None, lines)):
         digits = re.search(r"\d+$", row["id"])
@@ -176,8 +177,8 @@ def _paws() -> Iterator[Pair]:
     for line in _file("paws").read_text(encoding="utf-8").splitlines()[1:]:
         number, a, b, label = line.split("\t")
         # Python byte literals, split into tokens ("does n't"): joined again, as a user would write them.
-        texts = [_joined(ast.literal_eval(text).decode("utf-8", "replace")) for text in (a, b)]
-        yield Pair(f"paws-{number}", *texts, label.strip() == "1", "word order")
+        first, second = (_joined(ast.literal_eval(text).decode("utf-8", "replace")) for text in (a, b))
+        yield Pair(f"paws-{number}", first, second, label.strip() == "1", "word order")
 
 
 def _joined(text: str) -> str:
