@@ -23,6 +23,7 @@ _COMMANDS = {
     "scan": "values in a prompt that look volatile",
     "models": "tokenizers and models that can be used, and how to get one",
     "simulate": "what an engine's prefix cache would have reused of a log of requests",
+    "collisions": "prompts that a semantic cache would merge although they need different answers",
     "lint": "volatile values that reach a cached prefix, found in source",
     "rule": "what a rule of the linter looks for, why, and what to do",
 }

@@ -1,0 +1,204 @@
+"""Collisions for people: the first line complete, then the worst pairs with what differs marked, then what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from pytest_cachesafe.report.visible import ELLIPSIS, Redact, clip, display_width, redact, visible
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.semantic.result import CollisionReport, JudgedPair
+    from pytest_cachesafe.semantic.verdict import PairVerdict, Span
+
+__all__ = ["marked", "pair_lines", "quoted", "render", "what_differs"]
+
+# Pairs shown of each sort, by verbosity; -vv shows all.
+_MOST = (10, 50)
+_WIDTH = 100
+# Characters shown before the first difference of a long prompt.
+_LEAD = 32
+_QUOTE = 60
+
+
+def render(report: CollisionReport, verbosity: int = 0, mode: Redact = "none") -> str:
+    """The text of a report."""
+    return "\n".join(_lines(report, verbosity, mode))
+
+
+def _lines(report: CollisionReport, verbosity: int, mode: Redact) -> Iterator[str]:
+    yield _headline(report, mode)
+    if report.as_pairs:
+        yield from _capped(report.pairs, report, verbosity, mode)
+    else:
+        failures = report.failures
+        yield from _capped(failures, report, verbosity, mode)
+        if report.level == "certain":
+            yield from _capped(report.suspects, report, verbosity, mode)
+        yield from _capped(report.near, report, verbosity, mode)
+        yield from _capped([p for p in report.pairs if p.allowed], report, verbosity, mode)
+        harmless = [p for p in report.pairs if p.verdict.merged and p.tier == "none"]
+        if harmless:
+            yield f"  {_pairs(len(harmless))} merged in which nothing was found that needs another answer"
+            if verbosity:
+                yield from _capped(harmless, report, verbosity, mode)
+        if report.closest is not None and not report.pairs:
+            yield from pair_lines(report.closest.verdict, _labels(report.closest, report), mode, "  closest pair: ")
+    for group in report.cut:
+        places = ", ".join(map(str, group.at[:6])) + (", …" if len(group.at) > 6 else "")
+        yield (
+            f"  {report.unit}s {places} are the same to the encoder, which reads {report.window} of up to "
+            f"{group.tokens:,} tokens: a cache serves all of them one answer; embed the part that differs"
+        )
+    yield from (f"  what to do: {line}" for line in _advice(report))
+    for entry, why in report.unused:
+        texts = f"{quoted(entry.a, mode)} / {quoted(entry.b, mode)}"
+        yield f"  note: unused allow entry, {why}: {texts} ({visible(entry.reason)})"
+    for note in report.notes:
+        yield f"  note: {visible(note)}"
+
+
+def _headline(report: CollisionReport, mode: Redact) -> str:
+    certain, suspects = report.collisions, report.suspects
+    name = f"[{visible(report.name)}] " if report.name else ""
+    if report.as_pairs:
+        of = f"among {_pairs(report.given)}"
+    else:
+        repeats = f" ({report.given - report.distinct:,} repeats left out)" if report.given > report.distinct else ""
+        of = f"among {report.distinct:,} prompts{repeats}"
+    where = f"{of} at threshold {report.threshold:g} [{visible(report.encoder)}]"
+    found = [f"{len(certain):,} {_plural('collision', certain)}"] if certain else []
+    if suspects and report.level == "suspect":
+        found.append(f"{len(suspects):,} {_plural('suspect', suspects)}")
+    if report.cut:
+        found.append(f"{len(report.cut):,} {_plural('group', report.cut)} of prompts equal after truncation")
+    if not found:
+        beside = f", {_pairs(len(suspects))} suspected" if suspects else ""
+        return f"{name}no collisions {where}{beside}{_closest(report)}"
+    failures = report.failures
+    worst = f": {_short(failures[0].verdict, mode)}" if failures else ""
+    return f"{name}{' and '.join(found)} {where}{worst}"
+
+
+def _closest(report: CollisionReport) -> str:
+    if report.closest is None:
+        return ""
+    found = report.closest.verdict
+    return f"; closest pair: cosine {found.similarity:.3f}, {_distance(found)}"
+
+
+def _short(found: PairVerdict, mode: Redact) -> str:
+    texts = f"{quoted(found.a, mode)} / {quoted(found.b, mode)}"
+    return f"{what_differs(found, mode, 1)}, cosine {found.similarity:.3f}: {texts}"
+
+
+def quoted(text: str, mode: Redact = "none") -> str:
+    """A prompt within a sentence."""
+    return redact(text, mode) if mode != "none" else f'"{clip(visible(text[: 4 * _QUOTE]), _QUOTE)}"'
+
+
+def what_differs(found: PairVerdict, mode: Redact = "none", most: int = 4) -> str:
+    """The kinds in which two prompts differ, with the values where they may be shown."""
+    parts = []
+    for difference in found.text.differences[:most]:
+        words = f" ({clip(visible(difference.words), _QUOTE)})" if difference.words and mode == "none" else ""
+        parts.append(f"{visible(difference.kind)}{words}")
+    more = len(found.text.differences) - most
+    return ", ".join(parts) + (f" and {more} more" if more > 0 else "")
+
+
+def _capped(pairs: Sequence[JudgedPair], report: CollisionReport, verbosity: int, mode: Redact) -> Iterator[str]:
+    most = len(pairs) if verbosity >= 2 else _MOST[min(verbosity, 1)]
+    for pair in pairs[:most]:
+        reason = None if pair.allowed is None else pair.allowed.reason
+        yield from pair_lines(pair.verdict, _labels(pair, report), mode, "  ", reason)
+    if len(pairs) > most:
+        yield f"  … {len(pairs) - most:,} more like these (-vv shows all)"
+
+
+def _labels(pair: JudgedPair, report: CollisionReport) -> tuple[str, str]:
+    if report.as_pairs:
+        return f"{report.unit} {pair.a_at} a", f"{report.unit} {pair.b_at} b"
+    return f"{report.unit} {pair.a_at}", f"{report.unit} {pair.b_at}"
+
+
+def pair_lines(
+    found: PairVerdict, labels: tuple[str, str], mode: Redact, before: str = "  ", allowed: str | None = None
+) -> Iterator[str]:
+    """What is said about one pair, then its prompts, each with a line that marks what differs."""
+    verifier = "" if found.verifier is None else f"; verifier {found.verifier:.3f}"
+    state = f"cosine {found.similarity:.3f}, {_distance(found)}{verifier}"
+    yield f"{before}{_verdict(found, mode, allowed)}; {state}"
+    width = max(map(len, labels))
+    for label, text, side in zip(labels, (found.a, found.b), ("a", "b"), strict=True):
+        spans = [span for difference in found.text.differences for span in getattr(difference, side)]
+        yield from marked(f"      {label + ':':<{width + 1}} ", text, spans, mode)
+
+
+def _verdict(found: PairVerdict, mode: Redact, allowed: str | None) -> str:
+    if found.different_answer == "none":
+        why = f" ({visible(found.text.note)})" if found.text.note else ""
+        return f"{'merged' if found.merged else 'apart'}, nothing found that needs another answer{why}"
+    if allowed is not None:
+        word = f"allowed ({visible(allowed)})"
+    elif found.merged:
+        word = "collision" if found.different_answer == "certain" else "suspect"
+    else:
+        word = "not merged" if found.different_answer == "certain" else "not merged, suspect"
+    return f"{word}, {what_differs(found, mode)}"
+
+
+def _distance(found: PairVerdict) -> str:
+    gap = found.similarity - found.threshold
+    if gap == 0:
+        return "at the threshold"
+    return f"{abs(gap):.3f} {'above' if gap > 0 else 'below'} the threshold"
+
+
+def marked(label: str, text: str, spans: Sequence[Span], mode: Redact = "none", width: int = _WIDTH) -> list[str]:
+    """A prompt on one line, and below it marks under the spans that show; no marks where redacted."""
+    if mode != "none":
+        return [f"{label}{redact(text, mode)}"]
+    begin = 0
+    if len(text) > width and spans:
+        begin = max(0, min(span.start for span in spans) - _LEAD)
+    piece = text[begin : begin + width]
+    head = ELLIPSIS if begin else ""
+    tail = ELLIPSIS if begin + width < len(text) else ""
+    shown = clip(f"{head}{visible(piece)}{tail}", width)
+    cells = [" "] * display_width(shown)
+    for span in spans:
+        start, end = (min(max(place - begin, 0), len(piece)) for place in span)
+        if start < end:
+            first, last = (display_width(head + visible(piece[:place])) for place in (start, end))
+            cells[first:last] = "^" * (min(last, len(cells)) - min(first, len(cells)))
+    marks = "".join(cells).rstrip()
+    return [f"{label}{shown}", *([" " * display_width(label) + marks] if marks else [])]
+
+
+def _advice(report: CollisionReport) -> Iterator[str]:
+    failures = report.failures
+    if not failures:
+        return
+    top = max(pair.verdict.similarity for pair in failures)
+    kinds = list(dict.fromkeys(kind for pair in failures if (kind := pair.verdict.text.kind) is not None))
+    yield (
+        f"keep what differs ({', '.join(visible(kind) for kind in kinds[:4])}{', …' if len(kinds) > 4 else ''}) out of "
+        "the similarity: put it into the cache key or a filter, or ask CollisionJudge.compare before serving"
+    )
+    harmless = [p.verdict.similarity for p in report.pairs if p.verdict.merged and p.tier == "none"]
+    left = sum(value > top for value in harmless)
+    of = f" and keep {left:,} of the {len(harmless):,} merges that look harmless" if harmless else ""
+    if top < 1:
+        yield f"a threshold above {top:.3f} would keep these pairs apart{of}; other prompts may come closer still"
+    else:
+        yield "no threshold keeps these pairs apart: the encoder gives both prompts the same vector"
+    yield "where one answer serves both, allow the pair with a reason"
+
+
+def _pairs(count: int) -> str:
+    return f"{count:,} {'pair' if count == 1 else 'pairs'}"
+
+
+def _plural(noun: str, found: Sequence[object]) -> str:
+    return noun if len(found) == 1 else noun + "s"

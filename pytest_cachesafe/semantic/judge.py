@@ -1,0 +1,146 @@
+"""`CollisionJudge`: both statements about pairs of prompts, with one encoder, one detector and one threshold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from pytest_cachesafe.semantic.encoder import DEFAULT_ENCODER
+from pytest_cachesafe.semantic.prompts import PromptSet, as_pair
+from pytest_cachesafe.semantic.threshold import parse_threshold
+from pytest_cachesafe.semantic.verdict import PairVerdict, TextVerdict
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.semantic.detect import Detector
+    from pytest_cachesafe.semantic.encoder import Encoder
+    from pytest_cachesafe.semantic.result import CollisionReport, Level
+    from pytest_cachesafe.semantic.tables import Tables
+
+__all__ = ["DEFAULT_THRESHOLD", "CollisionJudge"]
+
+DEFAULT_THRESHOLD = 0.95
+
+
+class CollisionJudge:
+    """Says of two prompts whether their texts need different answers, and whether a cache would merge them.
+
+    Args:
+        encoder: what the cache embeds with: a model's name or folder, or an `embed(texts)` (see `load_encoder`). It is
+            loaded when a cosine is first asked for.
+        threshold: cosine similarity at and above which the cache merges, 0 to 1 (see `parse_threshold`).
+        tables: word tables of your own (see `Tables`). None: those of `[tool.cachesafe.semantic]`, else the shipped.
+        verifier: `verifier(a, b) -> score`, asked about suspects that are merged.
+
+    Raises:
+        UsageError: a threshold that is none.
+    """
+
+    def __init__(
+        self,
+        encoder: Any = DEFAULT_ENCODER,
+        threshold: Any = DEFAULT_THRESHOLD,
+        *,
+        tables: Tables | None = None,
+        verifier: Callable[[str, str], float] | None = None,
+    ) -> None:
+        self.threshold = parse_threshold(threshold)
+        self.verifier = verifier
+        self._spec = encoder
+        self._encoder: Encoder | None = None
+        self._tables = tables
+        self._detector: Detector | None = None
+
+    @property
+    def encoder(self) -> Encoder:
+        """Made when first asked for.
+
+        Raises:
+            UsageError: it is nowhere, or no encoder.
+        """
+        if self._encoder is None:
+            from pytest_cachesafe.semantic.encoder import load_encoder
+
+            self._encoder = load_encoder(self._spec)
+        return self._encoder
+
+    @property
+    def detector(self) -> Detector:
+        """What compares texts; needs no model."""
+        if self._detector is None:
+            from pytest_cachesafe.semantic.detect import Detector
+
+            self._detector = Detector(self._tables)
+        return self._detector
+
+    def at(self, threshold: Any) -> CollisionJudge:
+        """The same judge at another threshold; encoder and detector are shared."""
+        other = CollisionJudge(self._spec, threshold, tables=self._tables, verifier=self.verifier)
+        other._encoder, other._detector = self._encoder, self._detector
+        return other
+
+    def compare(self, a: str, b: str) -> TextVerdict:
+        """Whether the texts need different answers; no model is loaded.
+
+        Raises:
+            UsageError: a prompt that is blank, no text, or too long.
+        """
+        a, b = as_pair(a, b)
+        return self.detector.compare(a, b)
+
+    def similarity(self, a: str, b: str) -> float:
+        """Cosine of the embeddings, -1 to 1.
+
+        Raises:
+            UsageError: as `compare`; or an encoder or vectors that cannot be used.
+        """
+        a, b = as_pair(a, b)
+        if a == b:
+            return 1.0
+        from pytest_cachesafe.semantic.similarity import cosine
+
+        first, second = self.encoder.embed([a, b])
+        return cosine(first, second)
+
+    def judge(self, a: str, b: str) -> PairVerdict:
+        """Both statements about one pair.
+
+        Raises:
+            UsageError: see `similarity`.
+        """
+        return self.judged(a, b, self.similarity(a, b))
+
+    def judged(self, a: str, b: str, similarity: float, threshold: float | None = None) -> PairVerdict:
+        """Both statements about a pair whose cosine is known."""
+        limit = self.threshold if threshold is None else threshold
+        text = self.detector.compare(a, b)
+        score = None
+        if self.verifier is not None and text.different_answer == "suspect" and similarity >= limit:
+            score = float(self.verifier(a, b))
+        return PairVerdict(a, b, similarity, limit, text, score)
+
+    def judge_pairs(self, pairs: Iterable[tuple[str, str]], **options: Any) -> CollisionReport:
+        """Exactly these pairs, in their order; options as `collisions`.
+
+        Raises:
+            UsageError: no pair, or one that cannot be judged.
+        """
+        from pytest_cachesafe.semantic.collisions import judge_pairs
+
+        return judge_pairs(self, list(pairs), threshold=self.threshold, **options)
+
+    def collisions(
+        self, prompts: Iterable[str] | PromptSet, *, level: Level = "certain", allow: Iterable[Any] = ()
+    ) -> CollisionReport:
+        """Every pair of a set that comes close to the threshold, worst first.
+
+        Args:
+            prompts: at least two distinct ones; repeats are counted and left out.
+            level: weakest tier that fails.
+            allow: `(a, b, reason)` for pairs that may share an answer.
+
+        Raises:
+            UsageError: input that cannot be judged, or in which nothing could collide.
+        """
+        from pytest_cachesafe.semantic.collisions import check_level, find_collisions
+
+        return find_collisions(self, prompts, threshold=self.threshold, level=check_level(level), allow=allow)
