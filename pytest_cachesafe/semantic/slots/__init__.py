@@ -1,0 +1,3 @@
+"""What is compared between two prompts: typed values, and rules for the words left over."""
+
+from __future__ import annotations

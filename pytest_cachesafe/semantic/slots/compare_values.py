@@ -1,0 +1,85 @@
+"""Compares the values of two prompts: what one says and the other does not, paired kind by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_cachesafe.semantic.slots.found import Found
+from pytest_cachesafe.semantic.slots.item import Item
+
+__all__ = ["compare_values"]
+
+# Kinds that a written value may be read as depending on its surroundings ("2025" a year or a number).
+_FAMILY = {"number": "n", "date": "n", "version": "n", "ordinal": "o", "month": "m", "weekday": "w", "time": "t",
+           "money": "n", "percent": "n", "period": "p", "language": "l", "format": "f", "code": "c"}  # fmt: skip
+# A value that stands alone is hardly a difference: "a month" and "1 month".
+_NOTHING = frozenset((("n", "1"), ("o", 1)))
+
+
+def compare_values(a: Sequence[Item], b: Sequence[Item], aligned: bool) -> list[Found]:
+    """Differences in values, certain where both prompts say one of the kind; one more on one side is a suspicion.
+
+    A value more on one side counts only where the prompts are `aligned`, the same but for one place.
+    """
+    rest_a, rest_b = _unmatched(a, b)
+    if not rest_a and not rest_b:
+        return []
+    found: list[Found] = []
+    # The same kind first, then the same family, each in order of place.
+    for same_kind in (True, False):
+        for x in list(rest_a):
+            for y in rest_b:
+                if (x.kind == y.kind) if same_kind else (_FAMILY[x.kind] == _FAMILY[y.kind]):
+                    found.append(Found(_kind(x, y), "certain", (x,), (y,)))
+                    rest_a.remove(x)
+                    rest_b.remove(y)
+                    break
+    if aligned:
+        found += [Found(x.kind, "suspect", (x,), ()) for x in rest_a if x.value not in _NOTHING]
+        found += [Found(y.kind, "suspect", (), (y,)) for y in rest_b if y.value not in _NOTHING]
+    return found
+
+
+def _unmatched(a: Sequence[Item], b: Sequence[Item]) -> tuple[list[Item], list[Item]]:
+    left: dict[object, list[Item]] = {}
+    for y in b:
+        left.setdefault(y.value, []).append(y)
+    rest_a = []
+    for x in a:
+        same = left.get(x.value)
+        if same:
+            same.pop()
+        else:
+            rest_a.append(x)
+    rest_b = [y for y in b if any(y is z for z in left[y.value])] if any(left.values()) else []
+    # What is written another way: an hour without its half of the day, a number without its unit. Bounded: logs of
+    # numbers are not held against each other one by one.
+    if len(rest_a) * len(rest_b) <= 4096:
+        for x in list(rest_a):
+            for y in rest_b:
+                if _alike(x, y) or _alike(y, x):
+                    rest_a.remove(x)
+                    rest_b.remove(y)
+                    break
+    else:
+        rest_a, rest_b = rest_a[:64], rest_b[:64]
+    # What is said twice on one side only is no value more.
+    values_a, values_b = {x.value for x in a}, {y.value for y in b}
+    return [x for x in rest_a if x.value not in values_b], [y for y in rest_b if y.value not in values_a]
+
+
+def _alike(x: Item, y: Item) -> bool:
+    if x.kind == "time" and isinstance(x.value, tuple):
+        _, minutes, known = x.value
+        if y.kind == "time" and isinstance(y.value, tuple):
+            return (minutes - y.value[1]) % 720 == 0 and not (known and y.value[2])
+        return y.kind == "number" and y.raw == (str(minutes // 60 % 12 or 12), "") and minutes % 60 == 0
+    if x.raw[0] and y.kind in {"number", "date", "version"} and y.raw[1] == "" and isinstance(y.value, tuple):
+        return y.value == ("n", x.raw[0]) and x.raw[1] != ""
+    return False
+
+
+def _kind(x: Item, y: Item) -> str:
+    if x.raw[0] and x.raw[0] == y.raw[0] and x.raw[1] != y.raw[1]:
+        return "money" if "money" in (x.kind, y.kind) else "unit"
+    return x.kind if x.kind == y.kind else min(x.kind, y.kind)

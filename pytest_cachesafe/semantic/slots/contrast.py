@@ -1,0 +1,234 @@
+"""All differences of two profiles, in one canonical order of the two."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_cachesafe.semantic.slots.compare_values import compare_values
+from pytest_cachesafe.semantic.slots.found import Found
+from pytest_cachesafe.semantic.slots.item import Item
+from pytest_cachesafe.semantic.slots.order import exchanged_arguments, exchanged_roles
+from pytest_cachesafe.semantic.slots.pairing import leftovers, opposite, same_word
+from pytest_cachesafe.semantic.slots.profile import Profile
+from pytest_cachesafe.semantic.tables import Tables
+from pytest_cachesafe.semantic.tables.grammar import LIGHT
+
+__all__ = ["Contrast", "contrast"]
+
+# Words that may stand in the one place in which two prompts differ, on either side.
+_PLACE = 4
+# Shares of content words that both prompts have, for certain and for suspect findings of reworded prompts.
+_CLOSE, _NEAR = 0.6, 0.34
+# A negation reaches this many words on.
+_REACH = 3
+_WH_APART = frozenset(("when", "where", "who", "why"))
+_LESSENING = frozenset(("less", "least", "few"))
+
+
+def contrast(a: Profile, b: Profile, tables: Tables) -> list[Found]:
+    """What differs; both profiles are English."""
+    return Contrast(a, b, tables).found()
+
+
+class Contrast:
+    """One comparison under way."""
+
+    def __init__(self, a: Profile, b: Profile, tables: Tables) -> None:
+        self.a, self.b, self.tables = a, b, tables
+        self.place_a, self.place_b = self._place()
+        shared = len(a.template) - len(self.place_a)
+        # The same template but for one small place.
+        self.aligned = 0 < shared and max(len(self.place_a), len(self.place_b)) <= _PLACE
+        self.rest_a, self.rest_b = leftovers(a.words, b.words, tables, close=self.aligned)
+        largest = max(len(a.words), len(b.words), 1)
+        self.share = 1 - max(len(self.rest_a), len(self.rest_b)) / largest
+        self.cancelled: set[int] = set()
+
+    def found(self) -> list[Found]:
+        """All differences, in the order of the rules."""
+        a, b = self.a, self.b
+        out = compare_values(a.values, b.values, self.aligned)
+        opposites = self._opposites()
+        swapped = exchanged_arguments(a, b)
+        if swapped and opposites and any(i.value == "than" for i in a.template):
+            # "Is A cheaper than B" and "is B dearer than A": turned twice.
+            swapped, opposites = None, []
+        out += opposites
+        if swapped:
+            out.append(swapped)
+        out += self._negation()
+        out += self._words()
+        out += self._quantifiers()
+        if not self.rest_a and not self.rest_b and not out:
+            roles = exchanged_roles(a, b)
+            if roles:
+                out.append(roles)
+            out += self._persons() + self._tenses() + self._question_words()
+        return out
+
+    def _place(self) -> tuple[Sequence[Item], Sequence[Item]]:
+        """What is left of the templates without their common beginning and end."""
+        a, b = self.a.template, self.b.template
+        head = 0
+        limit = min(len(a), len(b))
+        while head < limit and self._same(a[head], b[head]):
+            head += 1
+        tail = 0
+        while tail < limit - head and self._same(a[-1 - tail], b[-1 - tail]):
+            tail += 1
+        return a[head : len(a) - tail], b[head : len(b) - tail]
+
+    def _same(self, x: Item, y: Item) -> bool:
+        if x.kind != y.kind:
+            return False
+        if x.value == y.value:
+            return True
+        if x.kind == "word":
+            return same_word(x, y, self.tables, close=True)
+        # Values of one kind are compared on their own.
+        return x.kind != "function"
+
+    def _opposites(self) -> list[Found]:
+        marks_a, marks_b = self._marks()
+        pairs: list[tuple[Item, Item, str]] = []
+        for x in (*self.rest_a[:40], *marks_a):
+            for y in (*self.rest_b[:40], *marks_b):
+                kind = opposite(x, y, self.tables, close=self.aligned)
+                if kind is not None:
+                    pairs.append((x, y, kind))
+        if not pairs:
+            return []
+        out = []
+        adjectives = {id(p[0]) for p in pairs if p[0].kind == "word"}
+        for x, y, kind in pairs:
+            if x.kind == "filler" and len(pairs) > 1 and self._before_one_of(self.a, x, adjectives):
+                # "more patient" and "less impatient".
+                return []
+            negated_x, negated_y = self._negated(self.a, x), self._negated(self.b, y)
+            if (negated_x is None) != (negated_y is None):
+                self.cancelled.add(id(negated_x or negated_y))
+                continue
+            if negated_x is not None and negated_y is not None:
+                self.cancelled |= {id(negated_x), id(negated_y)}
+            tier = self._tier()
+            if tier is not None:
+                out.append(Found(kind, tier, (x,), (y,)))
+        return out
+
+    def _tier(self) -> str | None:
+        if self.aligned or self.share >= _CLOSE:
+            return "certain"
+        return "suspect" if self.share >= _NEAR else None
+
+    def _marks(self) -> tuple[list[Item], list[Item]]:
+        """Function words and fillers that one side has alone: before, after, more, off, …"""
+        if not self.aligned and (self.rest_a or self.rest_b):
+            return [], []
+        have_a = {i.value for i in self.a.items}
+        have_b = {i.value for i in self.b.items}
+        loose = ("function", "filler")
+        marks_a = [i for i in self.a.items if i.kind in loose and i.value not in have_b]
+        marks_b = [i for i in self.b.items if i.kind in loose and i.value not in have_a]
+        return marks_a[:20], marks_b[:20]
+
+    @staticmethod
+    def _before_one_of(profile: Profile, item: Item, others: set[int]) -> bool:
+        at = next((i for i, x in enumerate(profile.items) if x is item), -1)
+        return 0 <= at < len(profile.items) - 1 and id(profile.items[at + 1]) in others
+
+    @staticmethod
+    def _negated(profile: Profile, item: Item) -> Item | None:
+        """The negation whose reach the item is in."""
+        items = profile.items
+        at = next((i for i, x in enumerate(items) if x is item), 0)
+        for i in range(at - 1, max(at - 1 - _REACH, -1), -1):
+            if items[i].clause != item.clause:
+                break
+            if items[i].kind == "negation":
+                return items[i]
+        return None
+
+    def _negation(self) -> list[Found]:
+        a = [n for n in self.a.negations if id(n) not in self.cancelled]
+        b = [n for n in self.b.negations if id(n) not in self.cancelled]
+        main_a = [n for n in a if n.clause not in self.a.telling]
+        main_b = [n for n in b if n.clause not in self.b.telling]
+        if (len(main_a) - len(main_b)) % 2:
+            tier = "certain" if self.aligned or self.share >= _CLOSE else "suspect" if self.share >= _NEAR else None
+            return [Found("negation", tier, tuple(main_a), tuple(main_b))] if tier else []  # type: ignore[arg-type]
+        if (len(a) - len(b)) % 2 and self.aligned:
+            return [Found("negation", "suspect", tuple(a), tuple(b))]
+        return []
+
+    def _words(self) -> list[Found]:
+        """Words that differ and are no opposites: names, words of one set, others."""
+        tables = self.tables
+        a = [x for x in self.rest_a if not self._paired(x, self.rest_b)]
+        b = [y for y in self.rest_b if not self._paired(y, self.rest_a)]
+        out = []
+        for x in a:
+            for y in b:
+                sets = tables.entities
+                if x.value in sets and y.value in sets and sets[str(x.value)] & sets[str(y.value)]:
+                    return [Found("entity", "certain", (x,), (y,))]
+        names_a, names_b = [x for x in a if x.name], [y for y in b if y.name]
+        if names_a and names_b:
+            sure = any(x.name == 2 for x in names_a) and any(y.name == 2 for y in names_b)
+            if self.aligned or (sure and self.share >= _NEAR):
+                return [Found("entity", "certain", tuple(names_a), tuple(names_b))]
+            if self.share >= _NEAR:
+                return [Found("entity", "suspect", tuple(names_a), tuple(names_b))]
+        if not self.aligned:
+            return []
+        a = [x for x in a if x.value not in LIGHT and self._inside(x, self.place_a)]
+        b = [y for y in b if y.value not in LIGHT and self._inside(y, self.place_b)]
+        if a and b:
+            tier = "certain" if (names_a or names_b) and any(i.name == 2 for i in (*names_a, *names_b)) else "suspect"
+            out.append(Found("entity" if tier == "certain" else "substitution", tier, tuple(a), tuple(b)))
+        elif a or b:
+            out.append(Found("scope", "suspect", tuple(a), tuple(b)))
+        return out
+
+    @staticmethod
+    def _inside(item: Item, place: Sequence[Item]) -> bool:
+        return any(x is item for x in place)
+
+    def _paired(self, x: Item, others: Sequence[Item]) -> bool:
+        return any(opposite(x, y, self.tables, close=self.aligned) for y in others[:40])
+
+    def _quantifiers(self) -> list[Found]:
+        a, b = self.a.quantifiers, self.b.quantifiers
+        have_a, have_b = {i.value for i in a}, {i.value for i in b}
+        if have_a == have_b or not (self.aligned or self.share == 1):
+            return []
+        only_a = tuple(i for i in a if i.value not in have_b)
+        only_b = tuple(i for i in b if i.value not in have_a)
+        if only_a and only_b or {"only", "half", "both", "few", "rarely"} & {i.value for i in (*only_a, *only_b)}:
+            return [Found("quantifier", "suspect", only_a, only_b)]
+        return []
+
+    def _persons(self) -> list[Found]:
+        a, b = self.a.persons, self.b.persons
+        genders = {"he": "he", "him": "he", "his": "he", "himself": "he"}
+        order_a = [genders.get(str(i.value), "she") for i in a if not str(i.value).startswith("the")]
+        order_b = [genders.get(str(i.value), "she") for i in b if not str(i.value).startswith("the")]
+        if order_a != order_b and order_a and order_b and self.aligned:
+            return [Found("person", "suspect", a, b)]
+        return []
+
+    def _tenses(self) -> list[Found]:
+        a, b = {i.value for i in self.a.tenses}, {i.value for i in self.b.tenses}
+        if not self.aligned or a == b or self.a.negations:
+            return []
+        if ("past" in a) != ("past" in b) or ("future" in a) != ("future" in b):
+            return [Found("tense", "suspect", self.a.tenses, self.b.tenses)]
+        return []
+
+    def _question_words(self) -> list[Found]:
+        if not self.aligned:
+            return []
+        a = [i for i in self.place_a if i.value in _WH_APART]
+        b = [i for i in self.place_b if i.value in _WH_APART]
+        if a and b and a[0].value != b[0].value:
+            return [Found("substitution", "suspect", (a[0],), (b[0],))]
+        return []

@@ -1,0 +1,25 @@
+"""One compared thing of a prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import NamedTuple
+
+__all__ = ["Item"]
+
+
+class Item(NamedTuple):
+    """A word or value with its place."""
+
+    # "word" for content, "function", "filler", "negation", or the kind of a value (`verdict.KINDS`).
+    kind: str
+    # What two items share when they say the same: a base form, or a value in base units.
+    value: Hashable
+    start: int
+    end: int
+    # Number of the clause, from 0.
+    clause: int
+    # 0 a common word, 1 a word no table has, 2 a name; for values: unused.
+    name: int = 0
+    # Number and unit as written, where `value` is in base units.
+    raw: tuple[str, str] = ("", "")

@@ -1,0 +1,86 @@
+"""The same words in another order: who does it to whom, from where to where."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_cachesafe.semantic.slots.found import Found
+from pytest_cachesafe.semantic.slots.item import Item
+from pytest_cachesafe.semantic.slots.profile import Profile
+from pytest_cachesafe.semantic.tables.grammar import CONNECTORS, SYMMETRIC
+
+__all__ = ["exchanged_arguments", "exchanged_roles"]
+
+# Prepositions whose argument decides: "from A" is not "to A". After for, with and on either order may be meant.
+_DECISIVE = ("from", "to", "than", "before", "after", "against", "over", "under", "above", "below", "behind", "by")
+
+
+def exchanged_arguments(a: Profile, b: Profile) -> Found | None:
+    """One preposition in both prompts, followed by words that have changed places: from X to Y, from Y to X."""
+    if _symmetric(a) or _symmetric(b):
+        return None
+    values_a = {i.value for i in a.items}
+    values_b = {i.value for i in b.items}
+    for word in _DECISIVE:
+        heads_a, heads_b = a.arguments.get(word), b.arguments.get(word)
+        if not heads_a or not heads_b or len(heads_a) != len(heads_b):
+            continue
+        set_a, set_b = {h.value for h in heads_a}, {h.value for h in heads_b}
+        if set_a == set_b or not set_a.isdisjoint(set_b):
+            continue
+        if set_a <= values_b and set_b <= values_a:
+            return Found("direction", "certain", heads_a, heads_b)
+    return None
+
+
+def exchanged_roles(a: Profile, b: Profile) -> Found | None:
+    """Two words that have changed places in prompts that are the same otherwise."""
+    if _symmetric(a) or _symmetric(b):
+        return None
+    return _swap(a.template, b.template) or _voice(a, b) or _asked_for(a, b)
+
+
+def _symmetric(profile: Profile) -> bool:
+    return any(i.value in SYMMETRIC for i in profile.items)
+
+
+def _swap(a: Sequence[Item], b: Sequence[Item]) -> Found | None:
+    if len(a) != len(b):
+        return None
+    apart = [i for i in range(len(a)) if a[i].value != b[i].value]
+    if len(apart) != 2:
+        return None
+    i, j = apart
+    if a[i].value != b[j].value or a[j].value != b[i].value:
+        return None
+    if "function" in (a[i].kind, a[j].kind):
+        return None
+    between = a[i + 1 : j]
+    # "A and B", "A with B": either order is the same; neighbours may be two words of one noun.
+    if not between or any(x.value in CONNECTORS for x in between):
+        return None
+    return Found("role_swap", "suspect", (a[i], a[j]), (b[i], b[j]))
+
+
+def _voice(a: Profile, b: Profile) -> Found | None:
+    """Active and passive with the same subject: "does X use Y", "is X used by Y"."""
+    agents_a, agents_b = a.arguments.get("by", ()), b.arguments.get("by", ())
+    if len(agents_a) + len(agents_b) != 1:
+        return None
+    active, passive, agent = (b, a, agents_a[0]) if agents_a else (a, b, agents_b[0])
+    order = [w.value for w in active.words]
+    subject = passive.words[0].value if passive.words else None
+    if agent.value not in order or subject not in order or subject == agent.value:
+        return None
+    if order.index(subject) > order.index(agent.value):
+        return None
+    return Found("role_swap", "suspect", (a.words[0],), (b.words[0],))
+
+
+def _asked_for(a: Profile, b: Profile) -> Found | None:
+    """Who does it, and to whom: "who reports to X", "who does X report to"."""
+    if not (a.template and b.template and a.template[0].value == b.template[0].value == "who"):
+        return None
+    if len(a.words) != 2 or [w.value for w in a.words] != [w.value for w in reversed(b.words)]:
+        return None
+    return Found("role_swap", "suspect", a.words, b.words)

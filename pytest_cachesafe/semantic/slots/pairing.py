@@ -1,0 +1,119 @@
+"""Pairs the words that one prompt has and the other has not: the same said otherwise, or the opposite."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_cachesafe.semantic.slots.item import Item
+from pytest_cachesafe.semantic.tables import Tables
+from pytest_cachesafe.semantic.text.morphology import one_slip, stem
+
+__all__ = ["leftovers", "opposite", "same_word"]
+
+# Word pairs looked at between two prompts; beyond, prompts are so different that single words tell nothing.
+_MOST = 40
+# Prefixes that make no opposite here: deliver, increase, install, …
+_ROOTLESS = frozenset("liver crease stall form dex side put come vest fer tend sure port press prove pact age agree_".split())
+
+
+def leftovers(a: Sequence[Item], b: Sequence[Item], tables: Tables, close: bool) -> tuple[list[Item], list[Item]]:
+    """The words of either side without their like on the other; `close` allows WordNet's synonyms as well."""
+    have_a, have_b = {x.value for x in a}, {y.value for y in b}
+    rest_a = _once([x for x in a if x.value not in have_b])
+    rest_b = _once([y for y in b if y.value not in have_a])
+    if not rest_a or not rest_b:
+        return rest_a, rest_b
+    gone_a: set[int] = set()
+    gone_b: set[int] = set()
+    for i, x in enumerate(rest_a[:_MOST]):
+        for j, y in enumerate(rest_b[:_MOST]):
+            if j not in gone_b and same_word(x, y, tables, close):
+                gone_a.add(i)
+                gone_b.add(j)
+                break
+    # A word whose like is spoken for already ("kids" and "children" for "kids").
+    matched_b = [rest_b[j] for j in gone_b]
+    matched_a = [rest_a[i] for i in gone_a]
+    out_a = [x for i, x in enumerate(rest_a) if i not in gone_a and not _said(x, matched_b, tables, close)]
+    out_b = [y for j, y in enumerate(rest_b) if j not in gone_b and not _said(y, matched_a, tables, close)]
+    return out_a, out_b
+
+
+def _once(items: list[Item]) -> list[Item]:
+    seen: dict[object, Item] = {}
+    for item in items:
+        seen.setdefault(item.value, item)
+    return list(seen.values())
+
+
+def _said(x: Item, others: Sequence[Item], tables: Tables, close: bool) -> bool:
+    return any(same_word(x, y, tables, close) for y in others[:_MOST])
+
+
+def same_word(x: Item, y: Item, tables: Tables, close: bool) -> bool:
+    """Whether two words ask for the same: synonyms, one stem, or a slip of the fingers."""
+    a, b = str(x.value), str(y.value)
+    if (a, b) in tables.antonyms:
+        return False
+    sets = tables.entities
+    if a in sets and b in sets and sets[a] & sets[b]:
+        return False
+    groups = tables.synonyms.get(a)
+    if groups and not groups.isdisjoint(tables.synonyms.get(b, ())):
+        return True
+    if close and (a, b) not in tables.broad_antonyms:
+        groups = tables.broad_synonyms.get(a)
+        if groups and not groups.isdisjoint(tables.broad_synonyms.get(b, ())):
+            return True
+    if x.name == 2 and y.name == 2:
+        return False
+    if len(a) > 4 and len(b) > 4 and x.name + y.name < 2 and stem(a) == stem(b) and not _apart(a, b):
+        return True
+    # A slip makes a word nobody has; two known words are two words (form, from).
+    if x.name == 1 or y.name == 1:
+        short = min(len(a), len(b))
+        if x.name == y.name == 1:
+            return short >= 7 and a[0] == b[0] and one_slip(a, b)
+        if short >= 4 and one_slip(a, b):
+            # A new name beside a common word (gmail, email) is one where it is longer than a slip leaves it.
+            return 2 not in (x.name, y.name) or short >= 6
+        return short >= 9 and _two_slips(a, b)
+    return False
+
+
+def _apart(a: str, b: str) -> bool:
+    """employer and employee, payer and payee: one stem, two sides."""
+    return {a[-2:], b[-2:]} & {"ee"} != set() and a[-2:] != b[-2:]
+
+
+def _two_slips(a: str, b: str) -> bool:
+    """Two slips in a long word: the first and last letters agree, and all but two letters."""
+    if a[0] != b[0] or abs(len(a) - len(b)) > 1:
+        return False
+    head = 0
+    while head < min(len(a), len(b)) and a[head] == b[head]:
+        head += 1
+    tail = 0
+    while tail < min(len(a), len(b)) - head and a[-1 - tail] == b[-1 - tail]:
+        tail += 1
+    return max(len(a), len(b)) - head - tail <= 3
+
+
+def opposite(x: Item, y: Item, tables: Tables, close: bool) -> str | None:
+    """The kind of difference of two opposites; None for words that are none. `close` asks WordNet as well."""
+    a, b = str(x.value), str(y.value)
+    kind = tables.antonyms.get((a, b))
+    if kind is not None:
+        return kind
+    if close and (a, b) in tables.broad_antonyms:
+        return "antonym"
+    if abs(len(a) - len(b)) in {2, 3} and "_" not in a + b:
+        longer, shorter = (a, b) if len(a) > len(b) else (b, a)
+        if len(shorter) >= 4 and shorter not in _ROOTLESS and longer.endswith(shorter):
+            prefix = longer[: -len(shorter)]
+            # in-, im-, mis- and de- make words of their own as often as opposites: WordNet must agree on those.
+            if prefix in {"un", "non", "dis"} or (
+                prefix in {"de"} and longer.endswith(("ate", "ize", "fy", "ated", "code", "link", "select", "compile"))
+            ):
+                return "antonym"
+    return None

@@ -1,0 +1,227 @@
+"""A prompt as the detector compares it: values, words, negations, and the template they stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pytest_cachesafe.semantic.slots.item import Item
+from pytest_cachesafe.semantic.slots.values import Reader
+from pytest_cachesafe.semantic.tables import Tables, grammar
+from pytest_cachesafe.semantic.tables.load import separable
+from pytest_cachesafe.semantic.tables.measures import WEEKDAYS
+from pytest_cachesafe.semantic.text.language import not_english
+from pytest_cachesafe.semantic.text.morphology import base_form, one_slip, spelling
+from pytest_cachesafe.semantic.text.rewrite import rewrite
+from pytest_cachesafe.semantic.text.scan import Token, scan
+
+__all__ = ["Profile", "build_profile"]
+
+_SELF = frozenset("i me we us you one myself yourself ourselves".split())
+_OWN = frozenset("my mine our ours your yours".split())
+_WH = {"what": "what", "which": "what", "when": "when", "where": "where", "who": "who", "whom": "who", "whose": "who",
+       "why": "why", "how": "how"}  # fmt: skip
+# How a clause begins that tells where the asker stands, in front of the question itself.
+_TELLING = frozenset("i we my our there it the this he she they".split())
+_ARGUMENTS = frozenset("from to into onto by than before after against over under for with on behind above below".split())
+# Contracted "not" in front of the subject asks the same as without: "Don't you ship …?".
+_ASKS = frozenset("does is are can could would will was were did has have should must".split())
+_SUBJECTS = frozenset("i you we they he she it the a an my your our this that these those there".split())
+_FOLDED = {"whom": "who", "till": "until", "upon": "on", "onto": "on", "vs": "versus", "via": "through", "which": "what",
+           "among": "between", "amongst": "between", "inside": "in", "within": "in", "using": "with", "into": "in",
+           "toward": "to", "towards": "to"}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What is compared of one prompt."""
+
+    # Content words, in order.
+    words: tuple[Item, ...]
+    values: tuple[Item, ...]
+    negations: tuple[Item, ...]
+    quantifiers: tuple[Item, ...]
+    persons: tuple[Item, ...]
+    tenses: tuple[Item, ...]
+    # What the prompt is made of without articles, auxiliaries, fillers and negations, in order.
+    template: tuple[Item, ...]
+    # Every item with a meaning of its own in order, for what stands next to what.
+    items: tuple[Item, ...]
+    # Preposition = the words that follow it first.
+    arguments: Mapping[str, tuple[Item, ...]]
+    # Clauses that tell something before the question.
+    telling: frozenset[int]
+    foreign: bool
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """Equal keys: the same prompt but for what never changes an answer."""
+        return (
+            tuple((i.kind, i.value) for i in self.template),
+            tuple(i.value for i in self.negations),
+            tuple(i.value for i in self.quantifiers),
+            tuple(i.value for i in self.tenses),
+            tuple(i.value for i in self.persons),
+        )
+
+
+def build_profile(text: str, tables: Tables) -> Profile:
+    """Reads a prompt. Linear in its length."""
+    tokens = scan(text)
+    foreign = not_english(tokens)
+    tokens = rewrite(tokens, tables.phrases, separable())
+    return _Builder(tokens, tables, foreign).result()
+
+
+class _Builder:
+    def __init__(self, tokens: list[Token], tables: Tables, foreign: bool) -> None:
+        self.tokens = tokens
+        self.tables = tables
+        self.foreign = foreign
+        self.words: list[Item] = []
+        self.values: list[Item] = []
+        self.negations: list[Item] = []
+        self.quantifiers: list[Item] = []
+        self.persons: list[Item] = []
+        self.tenses: list[Item] = []
+        self.template: list[Item] = []
+        self.items: list[Item] = []
+        self.arguments: dict[str, list[Item]] = {}
+        # The preposition that waits for its argument.
+        self.waiting = ""
+        self.openers: dict[int, str] = {}
+
+    def result(self) -> Profile:
+        clause = 0
+        at = 0
+        fresh = True
+        reader = Reader(self.tokens, self.tables.units)
+        while at < len(self.tokens):
+            token = self.tokens[at]
+            if token.kind == "p" and token.word in ".?!,;:\n":
+                if not fresh:
+                    clause += 1
+                    fresh = True
+                    self.waiting = ""
+                at += 1
+                continue
+            if fresh and token.kind != "p":
+                self.openers[clause] = token.word
+            if at in reader.taken:
+                at += 1
+                continue
+            found = None if self.foreign or token.word in self.tables.ignore else reader.read(at, clause)
+            if found is not None and not (token.kind == "w" and token.word in self.tables.own):
+                for item in found[0]:
+                    self._value(item)
+                at = found[1]
+            else:
+                if token.kind == "w":
+                    self._word(token, at, clause, fresh)
+                at += 1
+            if token.kind != "p":
+                fresh = False
+        return Profile(
+            words=tuple(self.words),
+            values=tuple(self.values),
+            negations=tuple(self.negations),
+            quantifiers=tuple(self.quantifiers),
+            persons=tuple(self.persons),
+            tenses=tuple(self.tenses),
+            template=tuple(self.template),
+            items=tuple(self.items),
+            arguments={word: tuple(found) for word, found in self.arguments.items()},
+            telling=self._telling(),
+            foreign=self.foreign,
+        )
+
+    def _telling(self) -> frozenset[int]:
+        asks = {c for c, w in self.openers.items() if w in _WH or w in grammar.AUX or w in {"if", "must", "should", "for", "at", "in"}}
+        if not asks:
+            return frozenset()
+        return frozenset(c for c, w in self.openers.items() if c not in asks and w in _TELLING)
+
+    def _value(self, item: Item) -> None:
+        self.values.append(item)
+        self.template.append(item)
+        self.items.append(item)
+        self._argument(item)
+
+    def _argument(self, item: Item) -> None:
+        if self.waiting:
+            self.arguments.setdefault(self.waiting, []).append(item)
+            self.waiting = ""
+
+    def _word(self, token: Token, at: int, clause: int, fresh: bool) -> None:
+        word = token.word
+        tables = self.tables
+        if word in tables.ignore:
+            return
+        if word in grammar.NEGATIONS:
+            self._negation(token, at, clause)
+            return
+        folded = _FOLDED.get(word, word)
+        if word in grammar.QUANTIFIERS and not (word == "most" and self._followed_by_adjective(at)):
+            item = Item("quantifier", grammar.QUANTIFIERS[word], token.start, token.end, clause)
+            self.quantifiers.append(item)
+            self.items.append(item)
+            return
+        if word in grammar.PERSONS:
+            self.persons.append(Item("person", word, token.start, token.end, clause))
+            return
+        if word in grammar.TENSES and word != "become":
+            self.tenses.append(Item("tense", grammar.TENSES[word], token.start, token.end, clause))
+            if word != "becoming":
+                return
+        if word in grammar.ARTICLES or word in grammar.AUX or word in _OWN:
+            return
+        if word in _SELF:
+            self.template.append(Item("function", "i", token.start, token.end, clause))
+            return
+        if word in grammar.FUNCTION or word in {"must", "should"}:
+            item = Item("function", folded, token.start, token.end, clause)
+            self.template.append(item)
+            self.items.append(item)
+            if word in _ARGUMENTS:
+                self.waiting = word
+            return
+        base = word if word in tables.names else spelling(base_form(word, tables.words))
+        if base in tables.ignore:
+            return
+        if word in grammar.FILLERS and base not in tables.own:
+            self.items.append(Item("filler", base, token.start, token.end, clause))
+            return
+        name = self._name(word, base)
+        if name == 1 and len(word) >= 6:
+            day = next((d for w, d in WEEKDAYS.items() if len(w) >= 6 and one_slip(word, w)), None)
+            if day is not None:
+                self._value(Item("weekday", day, token.start, token.end, clause))
+                return
+        item = Item("word", base, token.start, token.end, clause, name)
+        self.words.append(item)
+        self.template.append(item)
+        self.items.append(item)
+        self._argument(item)
+
+    def _followed_by_adjective(self, at: int) -> bool:
+        return at + 1 < len(self.tokens) and self.tokens[at + 1].word not in grammar.FUNCTION
+
+    def _name(self, word: str, base: str) -> int:
+        tables = self.tables
+        if word in tables.names or base in tables.names or base in tables.entities:
+            return 2
+        if "_" in word or word in tables.words or base in tables.words or word in tables.own:
+            return 0
+        return 1
+
+    def _negation(self, token: Token, at: int, clause: int) -> None:
+        before = self.tokens[at - 1].word if at else ""
+        after = self.tokens[at + 1].word if at + 1 < len(self.tokens) else ""
+        opens = at == 1 or (at > 1 and self.tokens[at - 2].kind == "p")
+        if token.word == "not" and opens and after and (before in _ASKS or (before == "do" and after in _SUBJECTS)):
+            return
+        if token.word == "no" and (after.isdigit() or not after):
+            return
+        item = Item("negation", "without" if token.word == "without" else "not", token.start, token.end, clause)
+        self.negations.append(item)
+        self.items.append(item)

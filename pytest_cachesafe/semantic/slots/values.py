@@ -1,0 +1,277 @@
+"""Reads values: numbers with units, money, percentages, times, dates, periods, versions, codes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from pytest_cachesafe.semantic.slots.item import Item
+from pytest_cachesafe.semantic.tables import measures
+from pytest_cachesafe.semantic.text.scan import Token
+
+__all__ = ["Reader"]
+
+_SHORT_DATES = frozenset("jan feb mar apr may jun jul aug sep sept oct nov dec march mon tue wed thu fri sun".split())
+_BEFORE_DATES = frozenset("in of by since until till next last this every during from through on before after each".split())
+_CURRENCY_SIGNS = frozenset("£$€¥₹")
+_FRONT = frozenset(("this", "next", "last", "previous"))
+_SPANS = frozenset(("week", "month", "year", "quarter", "night", "weekend", "fortnight", "decade", "morning", "evening"))
+_YEAR_FRONT = frozenset("in of since for by until during before after from to the and or between year".split())
+_PER = frozenset(("per", "each", "every", "/"))
+_WHOLE_DAY = {"noon": 720, "midday": 720, "midnight": 0}
+
+
+class Reader:
+    """Reads one prompt's tokens from the left; `read(at, clause)` gives items and where to go on, or None."""
+
+    def __init__(self, tokens: Sequence[Token], units: Mapping[str, tuple[str, float]]) -> None:
+        self.tokens = tokens
+        self.units = units
+        # Tokens that another value has taken along ("3 o'clock tomorrow AFTERNOON").
+        self.taken: set[int] = set()
+
+    def word(self, at: int) -> str:
+        """The word there, empty outside."""
+        return self.tokens[at].word if 0 <= at < len(self.tokens) else ""
+
+    def kind(self, at: int) -> str:
+        """The kind of token there, empty outside."""
+        return self.tokens[at].kind if 0 <= at < len(self.tokens) else ""
+
+    def read(self, at: int, clause: int) -> tuple[list[Item], int] | None:
+        """The value that begins at token `at`, and the token behind it."""
+        token = self.tokens[at]
+        word, kind = token.word, token.kind
+        if kind == "w":
+            return self._word(at, clause)
+        if kind == "n":
+            return self._number(at, clause)
+        if kind == "p":
+            if word in _CURRENCY_SIGNS and self.kind(at + 1) == "n":
+                return self._number(at + 1, clause, sign=word)
+            if word == "/" and self.word(at + 1) in self.units:
+                return self._period(at, at + 2, self.word(at + 1), clause)
+            return None
+        if kind == "o":
+            return self._item("ordinal", ("o", int(word[:-2])), at, at + 1, clause)
+        if kind == "v":
+            return self._item("version", ("n", _plain(word.lstrip("v"))), at, at + 1, clause)
+        if kind == "c":
+            if word in measures.FORMATS:
+                return self._item("format", measures.FORMATS[word], at, at + 1, clause)
+            return self._item("code", word.replace("-", "").replace("_", ""), at, at + 1, clause)
+        if kind == "d":
+            return self._date(at, clause)
+        if kind == "t":
+            return self._item("time", ("t", *_clock(word)), at, at + 1, clause)
+        if kind == "+":
+            return self._item("code", word, at, at + 1, clause)
+        return None
+
+    def _item(self, kind: str, value: object, at: int, end: int, clause: int, raw: tuple[str, str] = ("", "")) -> tuple[list[Item], int]:
+        start, stop = self.tokens[at].start, self.tokens[end - 1].end
+        return [Item(kind, value, start, stop, clause, 0, raw)], end
+
+    def _word(self, at: int, clause: int) -> tuple[list[Item], int] | None:
+        word = self.word(at)
+        if word == "half" and self.word(at + 1) == "past":
+            return self._spoken(at, at + 2, 30, clause)
+        if word == "half" and self.word(at + 1) in measures.NUMBERS:
+            # British: half four is half past four.
+            return self._spoken(at, at + 1, 30, clause)
+        if word in measures.NUMBERS or word in {"hundred", "thousand", "million", "half"}:
+            return self._number(at, clause)
+        if word in measures.PERIODS:
+            return self._item("period", measures.PERIODS[word], at, at + 1, clause)
+        if word in _PER and self.word(at + 1) in self.units and self.units[self.word(at + 1)][0] in {"second", "month"}:
+            return self._period(at, at + 2, self.word(at + 1), clause)
+        if word in measures.RELATIVE:
+            return self._item("date", ("r", word), at, at + 1, clause)
+        if word in _FRONT and self.word(at + 1) in _SPANS:
+            front = "last" if word == "previous" else word
+            return self._item("date", ("r", front, self.word(at + 1)), at, at + 2, clause)
+        if word in measures.MONTHS and self._dated(at, word):
+            return self._item("month", ("m", measures.MONTHS[word]), at, at + 1, clause)
+        if word in measures.WEEKDAYS and self._dated(at, word):
+            return self._weekday(at, clause)
+        if word in _WHOLE_DAY:
+            return self._item("time", ("t", _WHOLE_DAY[word], True), at, at + 1, clause)
+        if word == "quarter" and self.word(at + 1) in {"past", "to"}:
+            return self._spoken(at, at + 2, 15 if self.word(at + 1) == "past" else -15, clause)
+        if word in measures.ORDINALS:
+            return self._item("ordinal", ("o", measures.ORDINALS[word]), at, at + 1, clause)
+        if word in measures.LANGUAGES:
+            return self._item("language", measures.LANGUAGES[word], at, at + 1, clause)
+        if word in measures.FORMATS:
+            return self._item("format", measures.FORMATS[word], at, at + 1, clause)
+        return None
+
+    def _dated(self, at: int, word: str) -> bool:
+        """Whether a word that may mean something else (may, march, sun) is a date here."""
+        if word not in _SHORT_DATES:
+            return True
+        return any(self.kind(i) in {"n", "o"} for i in (at - 1, at + 1)) or (
+            self.word(at - 1) in _BEFORE_DATES and self.word(at + 1) not in {"i", "we", "you", "the"}
+        )
+
+    def _weekday(self, at: int, clause: int) -> tuple[list[Item], int]:
+        day = measures.WEEKDAYS[self.word(at)]
+        # "Monday to Friday" is what "weekdays" says.
+        if day == "monday" and self.word(at + 1) in {"to", "through", "till", "until"}:
+            if measures.WEEKDAYS.get(self.word(at + 2)) == "friday":
+                return self._item("weekday", "weekday", at, at + 3, clause)
+        return self._item("weekday", day, at, at + 1, clause)
+
+    def _period(self, at: int, end: int, unit: str, clause: int) -> tuple[list[Item], int] | None:
+        base, factor = self.units[unit]
+        names = {("second", 1.0): "second", ("second", 60.0): "minute", ("second", 3600.0): "hour",
+                 ("second", 86400.0): "day", ("second", 604800.0): "week", ("second", 1209600.0): "2 weeks",
+                 ("month", 1.0): "month", ("month", 3.0): "quarter", ("month", 12.0): "year"}  # fmt: skip
+        name = names.get((base, factor))
+        return self._item("period", name, at, end, clause) if name else None
+
+    def _number(self, at: int, clause: int, sign: str = "") -> tuple[list[Item], int] | None:
+        begin = at - 1 if sign else at
+        parsed = self._value(at)
+        if parsed is None:
+            return None
+        value, text, end = parsed
+        nxt = self.word(end)
+        if sign or nxt in measures.CURRENCIES and self.kind(end) in {"w", "p"} and nxt not in {"$", "£", "€"}:
+            if sign and nxt in {"k", "m", "mn", "bn"}:
+                value *= measures.SCALES.get(nxt, 1_000_000)
+                end += 1
+            elif sign and nxt in measures.SCALES:
+                value *= measures.SCALES[nxt]
+                end += 1
+            currency = measures.CURRENCIES[sign or nxt]
+            end = end if sign else end + 1
+            return self._item("money", ("$", currency, value), begin, end, clause, (text, currency))
+        if nxt in {"%", "percent", "pct"} or nxt == "per" and self.word(end + 1) == "cent":
+            return self._item("percent", ("%", value), begin, end + (2 if nxt == "per" else 1), clause, (text, "%"))
+        if nxt in {"am", "pm"} and 1 <= value <= 12 and value == int(value):
+            return self._item("time", ("t", int(value) % 12 * 60 + (720 if nxt == "pm" else 0), True), begin, end + 1, clause)
+        if nxt == "o'clock" and 1 <= value <= 12:
+            return self._clock_words(begin, end + 1, int(value) * 60 % 720, clause)
+        part = self.word(end + 2) if nxt == "in" and self.word(end + 1) == "the" else self.word(end + 1) if nxt == "at" else ""
+        if part in measures.DAY_PARTS and 1 <= value <= 12 and value == int(value):
+            return self._clock_words(begin, end, int(value) * 60 % 720, clause)
+        unit = self.units.get(nxt)
+        # One letter is a unit only where it touches its number: "5 m", "add 3 s" are not.
+        if unit and (len(nxt) > 1 or self.tokens[end].start == self.tokens[end - 1].end):
+            base, factor = unit
+            stop = end + 1
+            if self.word(stop) == "old":
+                stop += 1
+            return self._item("number", ("q", base, round(value * factor, 9)), begin, stop, clause, (text, nxt))
+        return self._bare(begin, end, value, text, clause)
+
+    def _bare(self, begin: int, end: int, value: float, text: str, clause: int) -> tuple[list[Item], int] | None:
+        if any(self.word(i) in measures.MONTHS and self._dated(i, self.word(i)) for i in (begin - 1, end)) and value <= 31:
+            return self._item("date", ("o", int(value)), begin, end, clause)
+        if len(text) == 4 and 1900 <= value < 2100 and value == int(value):
+            before = self.word(begin - 1)
+            if before in _YEAR_FRONT or before in measures.MONTHS or self.kind(end) in {"", "p"}:
+                return self._item("date", ("n", text), begin, end, clause)
+        return self._item("number", ("n", _plain(text)), begin, end, clause, (text, ""))
+
+    def _value(self, at: int) -> tuple[float, str, int] | None:
+        """Number in digits or words, its text in digits, and the token behind it."""
+        if self.kind(at) == "n":
+            text = self.word(at).replace(",", "").replace("−", "-")
+            # A log may hold numbers of any length; they are compared as text, the value only orders units.
+            value = float(text) if len(text) < 300 else float("inf")
+            end = at + 1
+            nxt = self.word(end)
+            if nxt in {"hundred", "thousand", "million", "billion", "trillion"} or (
+                nxt in {"k", "bn", "mn"} and self.tokens[end].start == self.tokens[at].end
+            ):
+                value *= measures.SCALES[nxt]
+                text = _shown(value)
+                end += 1
+            return value, text, end
+        return self._spelt(at)
+
+    def _spelt(self, at: int) -> tuple[float, str, int] | None:
+        start = at
+        word = self.word(at)
+        if word == "half":
+            if self.word(at + 1) in {"a", "an"} and self.word(at + 2) in self.units:
+                return 0.5, "0.5", at + 2
+            return None
+        total, group, seen = 0, 0, False
+        while True:
+            word = self.word(at)
+            if word in measures.NUMBERS:
+                step = measures.NUMBERS[word]
+                # "twenty five" is one number, "five five" is two.
+                if seen and group % 100 and not (group % 10 == 0 and group % 100 >= 20 and step < 10):
+                    break
+                group += step
+            elif word in measures.SCALES and len(word) > 2:
+                scale = measures.SCALES[word]
+                group = max(group, 1) * scale
+                if scale > 100:
+                    total, group = total + group, 0
+            elif word == "and" and seen and self.word(at + 1) in measures.NUMBERS and (group >= 100 or total):
+                at += 1
+                continue
+            else:
+                break
+            seen = True
+            at += 1
+        value = total + group
+        if not seen:
+            return None
+        follows = self.word(at)
+        # "one" and "zero" are pronoun and figure of speech unless something is counted.
+        if at == start + 1 and self.word(start) == "one" and follows not in self.units and follows not in measures.CURRENCIES and follows != "percent":
+            return None
+        return float(value), str(value), at
+
+    def _clock_words(self, begin: int, end: int, minutes: int, clause: int) -> tuple[list[Item], int]:
+        for ahead in range(end, min(end + 4, len(self.tokens))):
+            part = measures.DAY_PARTS.get(self.word(ahead))
+            if part is not None:
+                self.taken.add(ahead)
+                return self._item("time", ("t", minutes + 60 * part, True), begin, end, clause)
+        return self._item("time", ("t", minutes, False), begin, end, clause)
+
+    def _spoken(self, at: int, hour_at: int, shift: int, clause: int) -> tuple[list[Item], int] | None:
+        parsed = self._value(hour_at) if self.word(hour_at) != "one" else (1.0, "1", hour_at + 1)
+        if parsed is None or not 1 <= parsed[0] <= 12:
+            return None
+        return self._clock_words(at, parsed[2], (int(parsed[0]) * 60 + shift) % 720, clause)
+
+    def _date(self, at: int, clause: int) -> tuple[list[Item], int]:
+        word = self.word(at)
+        if word[4:5] == "-":
+            year, month, day = word.split("-")
+            found: list[Item] = []
+            for kind, value in (("date", ("n", year)), ("month", ("m", int(month))), ("date", ("o", int(day)))):
+                found += self._item(kind, value, at, at + 1, clause)[0]
+            return found, at + 1
+        parts = tuple(int(p) for p in word.replace(".", "/").split("/"))
+        return self._item("date", ("d", *parts), at, at + 1, clause)
+
+
+def _plain(text: str) -> str:
+    """A number's text without what adds nothing: 007 and 7, 2.0 and 2; 3.10 stays apart from 3.1, as versions are."""
+    text = text.removesuffix(".0") if text.count(".") == 1 else text
+    sign = "-" if text.startswith("-") else ""
+    return sign + (text.lstrip("-").lstrip("0") or "0")
+
+
+def _shown(value: float) -> str:
+    return str(int(value)) if value == value and value not in {float("inf")} and value == int(value) else str(value)
+
+
+def _clock(word: str) -> tuple[int, bool]:
+    """Minutes of the day, and whether the half of the day is known."""
+    compact = word.replace(" ", "").replace("a.m", "am").replace("p.m", "pm").rstrip(".")
+    half = compact[-2:] if compact[-2:] in {"am", "pm"} else ""
+    digits = compact.removesuffix(half).replace(".", ":").split(":")
+    hour, minute = int(digits[0]), int(digits[1]) if len(digits) > 1 else 0
+    if half:
+        return hour % 12 * 60 + minute + (720 if half == "pm" else 0), True
+    # Two digits or more than twelve: the 24 h clock. "9:15" may be either half.
+    return hour * 60 + minute, hour > 12 or hour == 0 or digits[0][0] == "0"

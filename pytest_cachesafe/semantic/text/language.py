@@ -1,0 +1,36 @@
+"""Whether a prompt is English, by script and function words: cheap, and only ever says no on evidence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_cachesafe.semantic.tables.grammar import FOREIGN, FUNCTION
+from pytest_cachesafe.semantic.text.scan import Token
+
+__all__ = ["not_english"]
+
+# Words of both lists, and what English prompts quote of other languages.
+_BOTH = FOREIGN & FUNCTION
+_ONLY_FOREIGN = FOREIGN - FUNCTION - frozenset("die des de la le du al el los las en con per un on van den lo gli o e a os das".split())
+_ONLY_ENGLISH = FUNCTION - FOREIGN
+
+
+def not_english(tokens: Sequence[Token]) -> bool:
+    """True for another script than Latin in most letters, or for foreign function words without English ones."""
+    letters = other = english = foreign = weak = 0
+    for word, kind, _, _ in tokens:
+        if kind != "w":
+            continue
+        letters += len(word)
+        if word > "\u024f" or not word.isascii() and any(c > "\u024f" for c in word):
+            other += len(word)
+        elif word in _ONLY_ENGLISH:
+            english += 1
+        elif word in _ONLY_FOREIGN:
+            foreign += 1
+        elif word in FOREIGN:
+            weak += 1
+    if other * 2 > letters:
+        return True
+    # One word may be quoted ("what does bitte mean"); a sentence has several.
+    return (foreign >= 2 and foreign > english) or (foreign + weak >= 2 and foreign >= 1 and english == 0)

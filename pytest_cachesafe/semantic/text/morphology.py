@@ -1,0 +1,106 @@
+"""Base forms by rule, spelling variants folded, small spelling mistakes told from other words. English."""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
+
+from pytest_cachesafe.semantic.tables.grammar import IRREGULAR
+
+__all__ = ["base_form", "one_slip", "spelling", "stem"]
+
+_VOWELS = frozenset("aeiouy")
+
+
+def base_form(word: str, known: AbstractSet[str]) -> str:
+    """Singular or infinitive of a word; the word itself where no rule leads to a word of `known`."""
+    found = IRREGULAR.get(word)
+    if found is not None:
+        return found
+    if len(word) < 4 or "_" in word:
+        return word
+    if word.endswith("s") and not word.endswith(("ss", "us", "is")):
+        return _plural(word, known)
+    for ending in ("ing", "ied", "ed", "ier", "iest", "er", "est"):
+        if word.endswith(ending) and len(word) - len(ending) >= 3:
+            root = word[: -len(ending)]
+            for candidate in _roots(root, ending):
+                if candidate in known:
+                    # "er" makes words of its own (printer, buyer): only adjectives lose it, and those are short.
+                    if ending in {"er", "est"} and (word in known and (ending == "er" or word.endswith("rest"))):
+                        return word
+                    return candidate
+            return word
+    return word
+
+
+def _plural(word: str, known: AbstractSet[str]) -> str:
+    if word.endswith("ies") and len(word) > 4:
+        return word[:-3] + "y"
+    if word.endswith(("sses", "shes", "ches", "xes", "zzes")):
+        return word[:-2]
+    if word.endswith("oes") and word[:-2] in known:
+        return word[:-2]
+    single = word[:-1]
+    if word.endswith("ses") and single not in known and word[:-2] in known:
+        return word[:-2]
+    return single
+
+
+def _roots(root: str, ending: str) -> tuple[str, ...]:
+    if ending in {"ied", "ier", "iest"}:
+        return (root + "y",)
+    if len(root) > 2 and root[-1] == root[-2] and root[-1] not in _VOWELS:
+        return (root, root[:-1])
+    # "hope" before "hop" for "hoping", "open" before "opene" for "opening".
+    if root[-1] not in _VOWELS and root[-2] in _VOWELS and root[-3:-2] and root[-3] not in _VOWELS and len(root) <= 4:
+        return (root + "e", root)
+    return (root, root + "e")
+
+
+@lru_cache(maxsize=50_000)
+def spelling(word: str) -> str:
+    """One spelling for British and American: colour, organise, centre, catalogue, travelled, licence, programme."""
+    if len(word) < 5:
+        return {"grey": "gray", "tyre": "tire", "okay": "ok"}.get(word, word)
+    for old, new in (("isation", "ization"), ("ising", "izing"), ("ise", "ize"), ("yse", "yze"), ("our", "or"),
+                     ("ourite", "orite"), ("ogue", "og"), ("tre", "ter"), ("bre", "ber"), ("ence", "ense"),
+                     ("amme", "am"), ("olour", "olor"), ("llment", "lment"), ("ll", "l")):  # fmt: skip
+        if word.endswith(old):
+            word = word[: -len(old)] + new
+            break
+    return word.replace("aem", "em").replace("oed", "ed").replace("dgement", "dgment")
+
+
+_ENDINGS = (
+    "izations ization ations ation itions ition ments ment ances ance ences ence encies ency ancies ancy ities ity "
+    "iness ness ically ally ably ibly ical ions ion ings ing able ible ive ors or ers er ants ant ents ent ies ied ely "
+    "ily ly ed es al ic y e s"
+).split()
+
+
+@lru_cache(maxsize=50_000)
+def stem(word: str) -> str:
+    """What is left without derivational endings, at least four letters: cancel and cancellation are one stem."""
+    for ending in _ENDINGS:
+        if word.endswith(ending) and len(word) - len(ending) >= 4:
+            word = word[: -len(ending)]
+            break
+    if len(word) > 4 and word[-1] == word[-2]:
+        word = word[:-1]
+    return word
+
+
+def one_slip(a: str, b: str) -> bool:
+    """Whether one slip of the fingers makes one word of the other: a letter more, less, other, or two exchanged."""
+    if abs(len(a) - len(b)) > 1 or a == b:
+        return False
+    at = 0
+    limit = min(len(a), len(b))
+    while at < limit and a[at] == b[at]:
+        at += 1
+    rest_a, rest_b = a[at:], b[at:]
+    if len(a) == len(b):
+        swapped = rest_a[:2] == rest_b[1::-1] and rest_a[2:] == rest_b[2:]
+        return rest_a[1:] == rest_b[1:] or swapped
+    return rest_a[1:] == rest_b if len(a) > len(b) else rest_a == rest_b[1:]

@@ -1,0 +1,87 @@
+"""Folds harmless variation of the tokens of a prompt: phrases, contractions, politeness, hesitation."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from pytest_cachesafe.semantic.tables.load import Phrases
+from pytest_cachesafe.semantic.tables.phrases import EDGE
+from pytest_cachesafe.semantic.text.scan import Token
+
+__all__ = ["rewrite"]
+
+_EDGE = frozenset(EDGE)
+# Openers that say nothing in front of a question either: "so how do I …".
+_OPENERS = frozenset(("so", "ok", "okay", "oh", "and", "but", "also", "sorry", "now", "alright", "ah"))
+# How far a particle may stand behind its verb: "turn the weekly report emails off".
+_REACH = 6
+
+
+def rewrite(tokens: list[Token], phrases: Phrases, separable: Mapping[tuple[str, str], str]) -> list[Token]:
+    """Tokens with phrases in their one form, and without what never changes an answer."""
+    out: list[Token] = []
+    at = 0
+    count = len(tokens)
+    while at < count:
+        token = tokens[at]
+        entries = phrases.get(token.word)
+        if entries is not None:
+            for words, stands in entries:
+                size = len(words)
+                if size == 1 or _follows(tokens, at, words):
+                    end = tokens[at + size - 1].end
+                    out += [Token(word, "w", token.start, end) for word in stands]
+                    at += size
+                    break
+            else:
+                out.append(token)
+                at += 1
+        else:
+            out.append(token)
+            at += 1
+    _join_particles(out, separable)
+    kept = _without_edges(out)
+    # A prompt of nothing but politeness is its words.
+    return kept if any(t.kind != "p" for t in kept) else tokens
+
+
+def _follows(tokens: list[Token], at: int, words: tuple[str, ...]) -> bool:
+    if at + len(words) > len(tokens):
+        return False
+    return all(tokens[at + i].word == word for i, word in enumerate(words))
+
+
+def _join_particles(tokens: list[Token], separable: Mapping[tuple[str, str], str]) -> None:
+    verbs = {verb for verb, _ in separable}
+    at = 0
+    while at < len(tokens):
+        if tokens[at].word in verbs:
+            for ahead in range(at + 2, min(at + 2 + _REACH, len(tokens))):
+                if tokens[ahead].kind == "p":
+                    break
+                stands = separable.get((tokens[at].word, tokens[ahead].word))
+                # "turn the tap on Mondays": a particle ends its clause.
+                if stands and (ahead + 1 == len(tokens) or tokens[ahead + 1].kind == "p"):
+                    tokens[at] = Token(stands, "w", tokens[at].start, tokens[at].end)
+                    del tokens[ahead]
+                    break
+        at += 1
+
+
+def _without_edges(tokens: list[Token]) -> list[Token]:
+    """Without clauses of nothing but edge words ("…, right?", "Morning!"), and without openers of a sentence."""
+    out: list[Token] = []
+    clause: list[Token] = []
+    for token in (*tokens, None):
+        if token is not None and (token.kind != "p" or token.word in '%°£$€¥₹/()"'):
+            clause.append(token)
+            continue
+        if not all(t.word in _EDGE for t in clause):
+            start = 0
+            while clause[start].word in _OPENERS:
+                start += 1
+            out += clause[start:]
+        if token is not None:
+            out.append(token)
+        clause = []
+    return out
