@@ -22,7 +22,8 @@ _CLOSE, _NEAR = 0.6, 0.34
 # A negation reaches this many words on.
 _REACH = 3
 _WH_APART = frozenset(("when", "where", "who", "why"))
-_LESSENING = frozenset(("less", "least", "few"))
+# Function words that make another kind of question of a prompt.
+_ASKING = frozenset("i what when where who why how if".split())
 
 
 def contrast(a: Profile, b: Profile, tables: Tables) -> list[Found]:
@@ -42,6 +43,7 @@ class Contrast:
         self.rest_a, self.rest_b = leftovers(a.words, b.words, tables, close=self.aligned)
         largest = max(len(a.words), len(b.words), 1)
         self.share = 1 - max(len(self.rest_a), len(self.rest_b)) / largest
+        self.framed = self.aligned and self._framed()
         self.cancelled: set[int] = set()
 
     def found(self) -> list[Found]:
@@ -77,6 +79,20 @@ class Contrast:
         while tail < limit - head and self._same(a[-1 - tail], b[-1 - tail]):
             tail += 1
         return a[head : len(a) - tail], b[head : len(b) - tail]
+
+    def _framed(self) -> bool:
+        """Whether the one place holds nothing but what differs: no word that has only moved, no other question.
+
+        "For myself" and "for my mother" differ in one place though one of them is a function word.
+        """
+        left = {id(x) for x in (*self.rest_a, *self.rest_b)}
+        asks: list[list[object]] = []
+        for place in (self.place_a, self.place_b):
+            if any(x.kind == "word" and id(x) not in left for x in place):
+                return False
+            asks.append([x.value for x in place if x.kind == "function" and x.value in _ASKING])
+        alone = [len(p) == 1 and p[0].value == "i" for p in (self.place_a, self.place_b)]
+        return asks[0] == asks[1] or any(alone)
 
     def _same(self, x: Item, y: Item) -> bool:
         if x.kind != y.kind:
@@ -178,7 +194,7 @@ class Contrast:
                 return [Found("entity", "certain", tuple(names_a), tuple(names_b))]
             if self.share >= _NEAR:
                 return [Found("entity", "suspect", tuple(names_a), tuple(names_b))]
-        if not self.aligned:
+        if not self.framed:
             return []
         a = [x for x in a if x.value not in LIGHT and self._inside(x, self.place_a)]
         b = [y for y in b if y.value not in LIGHT and self._inside(y, self.place_b)]
