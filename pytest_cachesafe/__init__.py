@@ -21,6 +21,11 @@ if TYPE_CHECKING:
     from pytest_cachesafe.prompt import Prompt, Turn, UsageError
     from pytest_cachesafe.recording import Recording
     from pytest_cachesafe.reuse import ReuseFailure, assert_reuse, check_reuse
+    from pytest_cachesafe.semantic.assertions import assert_distinct, assert_mergeable, assert_no_collisions
+    from pytest_cachesafe.semantic.cases import semantic_cases
+    from pytest_cachesafe.semantic.judge import CollisionJudge
+    from pytest_cachesafe.semantic.result import CollisionFailure
+    from pytest_cachesafe.semantic.tables import Tables
     from pytest_cachesafe.stability import (
         CachesafeWarning,
         assert_prefix_stable,
@@ -32,6 +37,8 @@ __all__ = [
     "Accept",
     "CachesafeWarning",
     "ChatTemplate",
+    "CollisionFailure",
+    "CollisionJudge",
     "KVFailure",
     "KVProbe",
     "PrefixCache",
@@ -40,10 +47,14 @@ __all__ = [
     "Recording",
     "ReuseFailure",
     "StabilityReport",
+    "Tables",
     "Toggle",
     "Turn",
     "UsageError",
     "__version__",
+    "assert_distinct",
+    "assert_mergeable",
+    "assert_no_collisions",
     "assert_prefix_stable",
     "assert_prefix_stable_async",
     "assert_reuse",
@@ -52,6 +63,7 @@ __all__ = [
     "compare",
     "rag_order",
     "replay",
+    "semantic_cases",
 ]
 
 __version__ = "0.1.0"
@@ -60,6 +72,8 @@ _HOMES = {
     "Accept": "pytest_cachesafe.prefix.accept",
     "CachesafeWarning": "pytest_cachesafe.stability",
     "ChatTemplate": "pytest_cachesafe.frontends.template",
+    "CollisionFailure": "pytest_cachesafe.semantic.result",
+    "CollisionJudge": "pytest_cachesafe.semantic.judge",
     "KVFailure": "pytest_cachesafe.kv.result",
     "KVProbe": "pytest_cachesafe.kv.probe",
     "PrefixCache": "pytest_cachesafe.engines.cache",
@@ -68,9 +82,13 @@ _HOMES = {
     "Recording": "pytest_cachesafe.recording",
     "ReuseFailure": "pytest_cachesafe.reuse",
     "StabilityReport": "pytest_cachesafe.prefix.result",
+    "Tables": "pytest_cachesafe.semantic.tables",
     "Toggle": "pytest_cachesafe.prefix.toggles",
     "Turn": "pytest_cachesafe.prompt",
     "UsageError": "pytest_cachesafe.prompt",
+    "assert_distinct": "pytest_cachesafe.semantic.assertions",
+    "assert_mergeable": "pytest_cachesafe.semantic.assertions",
+    "assert_no_collisions": "pytest_cachesafe.semantic.assertions",
     "assert_prefix_stable": "pytest_cachesafe.stability",
     "assert_prefix_stable_async": "pytest_cachesafe.stability",
     "assert_reuse": "pytest_cachesafe.reuse",
@@ -79,6 +97,7 @@ _HOMES = {
     "compare": "pytest_cachesafe.prefix.compare",
     "rag_order": "pytest_cachesafe.engines.rag",
     "replay": "pytest_cachesafe.engines.replay",
+    "semantic_cases": "pytest_cachesafe.semantic.cases",
 }
 
 

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.report.visible import ELLIPSIS, Redact, clip, display_width, redact, visible
 
 if TYPE_CHECKING:
+    from pytest_cachesafe.semantic.pair import PairReport
     from pytest_cachesafe.semantic.result import CollisionReport, JudgedPair
-    from pytest_cachesafe.semantic.verdict import PairVerdict, Span
+    from pytest_cachesafe.semantic.verdict import PairVerdict, Span, TextVerdict
 
-__all__ = ["marked", "pair_lines", "quoted", "render", "what_differs"]
+__all__ = ["marked", "pair_lines", "quoted", "render", "render_pair", "what_differs"]
 
 # Pairs shown of each sort, by verbosity; -vv shows all.
 _MOST = (10, 50)
@@ -42,7 +44,7 @@ def _lines(report: CollisionReport, verbosity: int, mode: Redact) -> Iterator[st
             yield f"  {_pairs(len(harmless))} merged in which nothing was found that needs another answer"
             if verbosity:
                 yield from _capped(harmless, report, verbosity, mode)
-        if report.closest is not None and not report.pairs:
+        if report.closest is not None and not verbosity and not (report.failures or report.suspects or report.near):
             yield from pair_lines(report.closest.verdict, _labels(report.closest, report), mode, "  closest pair: ")
     for group in report.cut:
         places = ", ".join(map(str, group.at[:6])) + (", …" if len(group.at) > 6 else "")
@@ -66,7 +68,8 @@ def _headline(report: CollisionReport, mode: Redact) -> str:
     else:
         repeats = f" ({report.given - report.distinct:,} repeats left out)" if report.given > report.distinct else ""
         of = f"among {report.distinct:,} prompts{repeats}"
-    where = f"{of} at threshold {report.threshold:g} [{visible(report.encoder)}]"
+    at = "" if report.threshold is None else f" at threshold {report.threshold:g}"
+    where = f"{of}{at} [{visible(report.encoder)}]"
     found = [f"{len(certain):,} {_plural('collision', certain)}"] if certain else []
     if suspects and report.level == "suspect":
         found.append(f"{len(suspects):,} {_plural('suspect', suspects)}")
@@ -84,12 +87,30 @@ def _closest(report: CollisionReport) -> str:
     if report.closest is None:
         return ""
     found = report.closest.verdict
-    return f"; closest pair: cosine {found.similarity:.3f}, {_distance(found)}"
+    return f"; closest pair: {_distance(found)}"
 
 
 def _short(found: PairVerdict, mode: Redact) -> str:
     texts = f"{quoted(found.a, mode)} / {quoted(found.b, mode)}"
-    return f"{what_differs(found, mode, 1)}, cosine {found.similarity:.3f}: {texts}"
+    close = "" if math.isnan(found.similarity) else f", cosine {found.similarity:.3f}"
+    return f"{what_differs(found, mode, 1)}{close}: {texts}"
+
+
+def render_pair(report: PairReport, verbosity: int = 0, mode: Redact = "none") -> str:
+    """The text of a report about one pair; short enough for every verbosity."""
+    texts = f"{quoted(report.a, mode)} / {quoted(report.b, mode)}"
+    where = f"{visible(report.where)}: " if report.where else ""
+    encoder = f" [{visible(report.encoder)}]" if report.encoder else ""
+    said = visible("; also, ".join(report.reasons)) or "as asserted"
+    lines = [f"{where}{said}{encoder}: {texts}"]
+    found = report.verdict
+    if found is None:
+        lines.append(f"  by their words: {_by_words(report.text_verdict, mode)}")
+        lines += _sides(report.a, report.b, report.text_verdict, ("a", "b"), mode)
+    else:
+        lines += pair_lines(found, ("a", "b"), mode)
+    lines += [f"  what to do: {visible(line)}" for line in report.advice]
+    return "\n".join(lines)
 
 
 def quoted(text: str, mode: Redact = "none") -> str:
@@ -99,11 +120,15 @@ def quoted(text: str, mode: Redact = "none") -> str:
 
 def what_differs(found: PairVerdict, mode: Redact = "none", most: int = 4) -> str:
     """The kinds in which two prompts differ, with the values where they may be shown."""
+    return _kinds(found.text, mode, most)
+
+
+def _kinds(text: TextVerdict, mode: Redact, most: int = 4) -> str:
     parts = []
-    for difference in found.text.differences[:most]:
+    for difference in text.differences[:most]:
         words = f" ({clip(visible(difference.words), _QUOTE)})" if difference.words and mode == "none" else ""
         parts.append(f"{visible(difference.kind)}{words}")
-    more = len(found.text.differences) - most
+    more = len(text.differences) - most
     return ", ".join(parts) + (f" and {more} more" if more > 0 else "")
 
 
@@ -127,12 +152,21 @@ def pair_lines(
 ) -> Iterator[str]:
     """What is said about one pair, then its prompts, each with a line that marks what differs."""
     verifier = "" if found.verifier is None else f"; verifier {found.verifier:.3f}"
-    state = f"cosine {found.similarity:.3f}, {_distance(found)}{verifier}"
-    yield f"{before}{_verdict(found, mode, allowed)}; {state}"
+    yield f"{before}{_verdict(found, mode, allowed)}; {_distance(found)}{verifier}"
+    yield from _sides(found.a, found.b, found.text, labels, mode)
+
+
+def _sides(a: str, b: str, text: TextVerdict, labels: tuple[str, str], mode: Redact) -> Iterator[str]:
     width = max(map(len, labels))
-    for label, text, side in zip(labels, (found.a, found.b), ("a", "b"), strict=True):
-        spans = [span for difference in found.text.differences for span in getattr(difference, side)]
-        yield from marked(f"      {label + ':':<{width + 1}} ", text, spans, mode)
+    for label, prompt, side in zip(labels, (a, b), ("a", "b"), strict=True):
+        spans = [span for difference in text.differences for span in getattr(difference, side)]
+        yield from marked(f"      {label + ':':<{width + 1}} ", prompt, spans, mode)
+
+
+def _by_words(text: TextVerdict, mode: Redact) -> str:
+    if text.different_answer == "none":
+        return "nothing found that needs another answer" + (f" ({visible(text.note)})" if text.note else "")
+    return f"{text.different_answer}, {_kinds(text, mode)}"
 
 
 def _verdict(found: PairVerdict, mode: Redact, allowed: str | None) -> str:
@@ -149,10 +183,11 @@ def _verdict(found: PairVerdict, mode: Redact, allowed: str | None) -> str:
 
 
 def _distance(found: PairVerdict) -> str:
+    if math.isnan(found.similarity):
+        return "served one answer" if found.merged else "not served one answer"
     gap = found.similarity - found.threshold
-    if gap == 0:
-        return "at the threshold"
-    return f"{abs(gap):.3f} {'above' if gap > 0 else 'below'} the threshold"
+    where = f"{abs(gap):.3f} {'above' if gap > 0 else 'below'} the threshold" if gap else "at the threshold"
+    return f"cosine {found.similarity:.3f}, {where}"
 
 
 def marked(label: str, text: str, spans: Sequence[Span], mode: Redact = "none", width: int = _WIDTH) -> list[str]:
@@ -189,7 +224,9 @@ def _advice(report: CollisionReport) -> Iterator[str]:
     harmless = [p.verdict.similarity for p in report.pairs if p.verdict.merged and p.tier == "none"]
     left = sum(value > top for value in harmless)
     of = f" and keep {left:,} of the {len(harmless):,} merges that look harmless" if harmless else ""
-    if top < 1:
+    if math.isnan(top):
+        pass
+    elif top < 1:
         yield f"a threshold above {top:.3f} would keep these pairs apart{of}; other prompts may come closer still"
     else:
         yield "no threshold keeps these pairs apart: the encoder gives both prompts the same vector"

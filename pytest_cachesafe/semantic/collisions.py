@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_cachesafe.semantic.allow import Allowances
+from pytest_cachesafe.semantic.allow import Allow, Allowances
 from pytest_cachesafe.semantic.prompts import PromptSet, as_pair
 from pytest_cachesafe.semantic.result import CollisionReport, CutGroup, JudgedPair, Level
 from pytest_cachesafe.semantic.verdict import PairVerdict
@@ -19,7 +19,16 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, np.dtype[np.float32]]
 
-__all__ = ["LEVELS", "MARGIN", "check_level", "find_collisions", "judge_pairs"]
+__all__ = [
+    "LEVELS",
+    "MARGIN",
+    "check_level",
+    "find_collisions",
+    "judge_pairs",
+    "placed",
+    "unjudged_notes",
+    "why_unused",
+]
 
 LEVELS = ("certain", "suspect")
 # Pairs that far below the threshold are judged and shown as well: another threshold, or another version of the encoder,
@@ -59,13 +68,10 @@ def find_collisions(
     found = PromptSet.of(prompts)
     found.need_two()
     allowed = allow if isinstance(allow, Allowances) else Allowances(allow)
-    compared = len(found) * (len(found) - 1) // 2
-    within = sum(1 for entry in allowed if entry.a in found and entry.b in found)
-    if within == compared:
-        raise UsageError(f"allow names every pair of the {len(found)} prompts: nothing is left to compare")
+    compared = pairs_left(found, allowed)
     encoder = judge.encoder
     vectors = encoder.embed(found.texts)
-    _check_not_constant(encoder, vectors)
+    check_not_constant(encoder, vectors)
     close = close_pairs(vectors, threshold, max(threshold - margin, -1.0), most)
     judged = [
         _judged(judge, found, threshold, int(a), int(b), float(similarity), allowed)
@@ -89,7 +95,7 @@ def find_collisions(
         window=encoder.window,
         longer=longer,
         cut=cut,
-        unused=[(entry, _why_unused(entry, found)) for entry in allowed.unused],
+        unused=[(entry, why_unused(entry, found)) for entry in allowed.unused],
         layout=render,
     )
     report.notes += _notes(report, encoder)
@@ -130,11 +136,11 @@ def judge_pairs(
     allowed = allow if isinstance(allow, Allowances) else Allowances(allow)
     encoder = judge.encoder
     vectors = encoder.embed(found.texts)
-    _check_not_constant(encoder, vectors)
-    rows = [[_row(found, pair[side]) for pair in good] for side in (0, 1)]
+    check_not_constant(encoder, vectors)
+    rows = [[row_of(found, pair[side]) for pair in good] for side in (0, 1)]
     values = cosines(vectors[rows[0]], vectors[rows[1]])
     judged = [
-        _placed(judge.judged(a, b, float(value), threshold), number, number, allowed)
+        placed(judge.judged(a, b, float(value), threshold), number, number, allowed)
         for (a, b), value, number in zip(good, values, at, strict=True)
     ]
     longer, cut = _cut(encoder, found)
@@ -154,7 +160,7 @@ def judge_pairs(
         longer=longer,
         # Between pairs nobody asked; a pair that is cut to the same shows as 1.0.
         cut=[group for group in cut if len(set(group.at)) < len(group.at)],
-        unused=[(entry, _why_unused(entry, found)) for entry in allowed.unused],
+        unused=[(entry, why_unused(entry, found)) for entry in allowed.unused],
         layout=render,
     )
     report.notes += _notes(report, encoder)
@@ -172,27 +178,39 @@ def check_level(level: object) -> Level:
     return level  # type: ignore[return-value]
 
 
+def pairs_left(found: PromptSet, allowed: Allowances) -> int:
+    """Pairs of a set.
+
+    Raises:
+        UsageError: all of them are allowed.
+    """
+    pairs = len(found) * (len(found) - 1) // 2
+    if sum(1 for entry in allowed if entry.a in found and entry.b in found) == pairs:
+        raise UsageError(f"allow names every pair of the {len(found)} prompts: nothing is left to compare")
+    return pairs
+
+
 def _judged(
     judge: CollisionJudge, found: PromptSet, threshold: float, a: int, b: int, similarity: float, allowed: Allowances
 ) -> JudgedPair:
     verdict = judge.judged(found.texts[a], found.texts[b], similarity, threshold)
-    return _placed(verdict, found.places[a], found.places[b], allowed)
+    return placed(verdict, found.places[a], found.places[b], allowed)
 
 
-def _placed(verdict: PairVerdict, a_at: int, b_at: int, allowed: Allowances) -> JudgedPair:
+def placed(verdict: PairVerdict, a_at: int, b_at: int, allowed: Allowances) -> JudgedPair:
     """An entry is needed where the pair would be told without it."""
     told = verdict.merged and verdict.different_answer != "none"
     return JudgedPair(verdict, a_at, b_at, allowed.find(verdict.a, verdict.b) if told else None)
 
 
-def _row(found: PromptSet, text: str) -> int:
+def row_of(found: PromptSet, text: str) -> int:
     row = found.index(text)
     if row is None:
         raise LookupError(text)
     return row
 
 
-def _check_not_constant(encoder: Encoder, vectors: Array) -> None:
+def check_not_constant(encoder: Encoder, vectors: Array) -> None:
     """A check with an encoder that gives the same vector for everything would mean nothing.
 
     Raises:
@@ -238,7 +256,8 @@ def _cut(encoder: Encoder, found: PromptSet) -> tuple[list[int], list[CutGroup]]
     return longer, cut
 
 
-def _why_unused(entry: Any, found: PromptSet) -> str:
+def why_unused(entry: Allow, found: PromptSet) -> str:
+    """Why an entry of the allow list hides nothing."""
     missing = [text for text in (entry.a, entry.b) if text not in found]
     if missing:
         return "both prompts are not in the set" if len(missing) == 2 else "one of the prompts is not in the set"
@@ -252,14 +271,7 @@ def _notes(report: CollisionReport, encoder: Encoder) -> list[str]:
             f"{report.unjudged:,} more pairs are close to the threshold and were not judged: the "
             f"{len(report.pairs):,} closest were; raise the threshold, or check fewer prompts at a time"
         )
-    silent: dict[str, int] = {}
-    for pair in report.pairs:
-        if pair.verdict.merged and pair.verdict.text.note:
-            silent[pair.verdict.text.note] = silent.get(pair.verdict.text.note, 0) + 1
-    notes += [
-        f"{count:,} merged {'pair was' if count == 1 else 'pairs were'} not judged by words: {why}"
-        for why, count in silent.items()
-    ]
+    notes += unjudged_notes(report)
     if report.longer:
         count = len(report.longer)
         notes.append(
@@ -267,3 +279,15 @@ def _notes(report: CollisionReport, encoder: Encoder) -> list[str]:
             "the encoder reads: what lies behind them changes nothing"
         )
     return notes
+
+
+def unjudged_notes(report: CollisionReport) -> list[str]:
+    """Merged pairs about which the detector says nothing, by its reason."""
+    silent: dict[str, int] = {}
+    for pair in report.pairs:
+        if pair.verdict.merged and pair.verdict.text.note:
+            silent[pair.verdict.text.note] = silent.get(pair.verdict.text.note, 0) + 1
+    return [
+        f"{count:,} merged {'pair was' if count == 1 else 'pairs were'} not judged by words: {why}"
+        for why, count in silent.items()
+    ]

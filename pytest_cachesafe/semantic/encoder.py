@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from pytest_cachesafe.models.errors import need
@@ -69,9 +70,7 @@ def load_encoder(spec: Any = DEFAULT_ENCODER, *, keep: bool = True) -> Encoder:
     if isinstance(spec, CallableEncoder):
         return spec
     if isinstance(spec, (str, os.PathLike)):
-        from pytest_cachesafe.semantic.model_encoder import ModelEncoder
-
-        return ModelEncoder(spec, keep=keep)
+        return _model(os.fspath(spec), keep, os.environ.get("CACHESAFE_CACHE"))
     if not inspect.isclass(spec) and all(hasattr(spec, name) for name in ("window", "truncated_ids", "embed")):
         ready: Encoder = spec
         return ready
@@ -86,6 +85,14 @@ def load_encoder(spec: Any = DEFAULT_ENCODER, *, keep: bool = True) -> Encoder:
         f"encoder={spec!r}: a model's name or folder, a function embed(texts) that gives one vector a text, or an "
         "object with embed, encode, embed_documents or embed_many is meant"
     )
+
+
+@lru_cache(maxsize=4)
+def _model(name: str, keep: bool, folder: str | None) -> Encoder:
+    """Loaded once a process: every assertion makes a judge of its own. `folder` is where vectors are kept."""
+    from pytest_cachesafe.semantic.model_encoder import ModelEncoder
+
+    return ModelEncoder(name, keep=keep)
 
 
 class CallableEncoder:

@@ -7,13 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.semantic.encoder import DEFAULT_ENCODER
 from pytest_cachesafe.semantic.prompts import PromptSet, as_pair
+from pytest_cachesafe.semantic.served import as_serving_cache, served_verdict
 from pytest_cachesafe.semantic.threshold import parse_threshold
 from pytest_cachesafe.semantic.verdict import PairVerdict, TextVerdict
+from pytest_cachesafe.usage import UsageError
 
 if TYPE_CHECKING:
     from pytest_cachesafe.semantic.detect import Detector
     from pytest_cachesafe.semantic.encoder import Encoder
+    from pytest_cachesafe.semantic.mutants.result import MutantReport
+    from pytest_cachesafe.semantic.pair import PairReport
     from pytest_cachesafe.semantic.result import CollisionReport, Level
+    from pytest_cachesafe.semantic.sweep.result import SweepReport
     from pytest_cachesafe.semantic.tables import Tables
 
 __all__ = ["DEFAULT_THRESHOLD", "CollisionJudge"]
@@ -26,7 +31,8 @@ class CollisionJudge:
 
     Args:
         encoder: what the cache embeds with: a model's name or folder, or an `embed(texts)` (see `load_encoder`). It is
-            loaded when a cosine is first asked for.
+            loaded when a cosine is first asked for. Or the cache itself, which decides without threshold: an object
+            with `lookup(prompt)` and `store(prompt, answer)` (and `reset()`), or a tuple of these functions.
         threshold: cosine similarity at and above which the cache merges, 0 to 1 (see `parse_threshold`).
         tables: word tables of your own (see `Tables`). None: those of `[tool.cachesafe.semantic]`, else the shipped.
         verifier: `verifier(a, b) -> score`, asked about suspects that are merged.
@@ -47,16 +53,27 @@ class CollisionJudge:
         self.verifier = verifier
         self._spec = encoder
         self._encoder: Encoder | None = None
+        # A cache that is asked itself, instead of an encoder.
+        self.cache = as_serving_cache(encoder)
         self._tables = tables
         self._detector: Detector | None = None
+
+    @property
+    def name(self) -> str:
+        """Of the encoder or the cache, for reports."""
+        return self.cache.name if self.cache is not None else self.encoder.name
 
     @property
     def encoder(self) -> Encoder:
         """Made when first asked for.
 
         Raises:
-            UsageError: it is nowhere, or no encoder.
+            UsageError: it is nowhere, or no encoder; or a cache was given, which tells no cosine.
         """
+        if self.cache is not None:
+            raise UsageError(
+                f"cache {self.cache.name} tells what it serves, not how close prompts are: give its encoder"
+            )
         if self._encoder is None:
             from pytest_cachesafe.semantic.encoder import load_encoder
 
@@ -69,13 +86,13 @@ class CollisionJudge:
         if self._detector is None:
             from pytest_cachesafe.semantic.detect import Detector
 
-            self._detector = Detector(self._tables)
+            self._detector = Detector(_project_tables() if self._tables is None else self._tables)
         return self._detector
 
     def at(self, threshold: Any) -> CollisionJudge:
         """The same judge at another threshold; encoder and detector are shared."""
         other = CollisionJudge(self._spec, threshold, tables=self._tables, verifier=self.verifier)
-        other._encoder, other._detector = self._encoder, self._detector
+        other._encoder, other._detector, other.cache = self._encoder, self._detector, self.cache
         return other
 
     def compare(self, a: str, b: str) -> TextVerdict:
@@ -107,7 +124,16 @@ class CollisionJudge:
         Raises:
             UsageError: see `similarity`.
         """
+        if self.cache is not None:
+            a, b = as_pair(a, b)
+            return self.decided(a, b, a == b or self.cache.serves(a, b))
         return self.judged(a, b, self.similarity(a, b))
+
+    def decided(self, a: str, b: str, served: bool) -> PairVerdict:
+        """Both statements about a pair of which the cache's decision is known."""
+        # The threshold below which nothing lies: a verifier is asked about what is served.
+        found = self.judged(a, b, 1.0 if served else -1.0, 0.0)
+        return served_verdict(found, served)
 
     def judged(self, a: str, b: str, similarity: float, threshold: float | None = None) -> PairVerdict:
         """Both statements about a pair whose cosine is known."""
@@ -124,6 +150,10 @@ class CollisionJudge:
         Raises:
             UsageError: no pair, or one that cannot be judged.
         """
+        if self.cache is not None:
+            from pytest_cachesafe.semantic.serving import serve_pairs
+
+            return serve_pairs(self, self.cache, list(pairs), **options)
         from pytest_cachesafe.semantic.collisions import judge_pairs
 
         return judge_pairs(self, list(pairs), threshold=self.threshold, **options)
@@ -143,4 +173,66 @@ class CollisionJudge:
         """
         from pytest_cachesafe.semantic.collisions import check_level, find_collisions
 
+        if self.cache is not None:
+            from pytest_cachesafe.semantic.serving import serve_collisions
+
+            return serve_collisions(self, self.cache, prompts, level=check_level(level), allow=allow)
         return find_collisions(self, prompts, threshold=self.threshold, level=check_level(level), allow=allow)
+
+    def sweep(self, labelled_pairs: Iterable[Any], **options: Any) -> SweepReport:
+        """Hits and wrong hits of labelled pairs over all thresholds; options as `semantic.sweep.run.sweep`.
+
+        Raises:
+            UsageError: pairs or options that cannot be used.
+        """
+        from pytest_cachesafe.semantic.sweep.run import sweep
+
+        return sweep(self, labelled_pairs, **options)
+
+    def mutants(self, prompts: Iterable[str], **options: Any) -> MutantReport:
+        """What this cache serves wrongly of prompts changed in one place; options as `semantic.mutants.run.mutants`.
+
+        Raises:
+            UsageError: prompts or options that cannot be used.
+        """
+        from pytest_cachesafe.semantic.mutants.run import mutants
+
+        return mutants(self, prompts, **options)
+
+    def assert_no_collisions(self, prompts: Iterable[str], **options: Any) -> CollisionReport:
+        """`assert_no_collisions` with this judge; options: threshold, level, allow, name."""
+        __tracebackhide__ = True
+        from pytest_cachesafe.semantic.assertions import assert_no_collisions
+
+        return assert_no_collisions(prompts, judge=self, **options)
+
+    def assert_distinct(self, a: str, b: str, *, level: Level = "certain") -> PairReport:
+        """`assert_distinct` with this judge's tables."""
+        __tracebackhide__ = True
+        from pytest_cachesafe.semantic.assertions import assert_distinct
+
+        return assert_distinct(a, b, level=level, judge=self)
+
+    def assert_mergeable(self, a: str, b: str, **options: Any) -> PairReport:
+        """`assert_mergeable` with this judge; options: threshold, level."""
+        __tracebackhide__ = True
+        from pytest_cachesafe.semantic.assertions import assert_mergeable
+
+        return assert_mergeable(a, b, judge=self, **options)
+
+
+def _project_tables() -> Tables:
+    """Those of the nearest `pyproject.toml` at or above here.
+
+    Raises:
+        UsageError: its section cannot be read.
+    """
+    from pathlib import Path
+
+    from pytest_cachesafe.semantic.tables.config import read_tables
+
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        if (folder / "pyproject.toml").is_file():
+            return read_tables(str(folder / "pyproject.toml"))
+    return read_tables(str(here / "pyproject.toml"))

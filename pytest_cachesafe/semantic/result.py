@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -36,7 +37,8 @@ class JudgedPair:
     def weight(self) -> tuple[bool, int, float, int, int]:
         """Worst first: what the cache merges before what it does not, then by tier, then the closest."""
         found = self.verdict
-        return (not found.merged, _RANK[found.different_answer], -found.similarity, self.a_at, self.b_at)
+        close = 0.0 if math.isnan(found.similarity) else -found.similarity
+        return (not found.merged, _RANK[found.different_answer], close, self.a_at, self.b_at)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form: that of the pair, with `at` and, where there is an entry, `allowed`."""
@@ -64,7 +66,8 @@ class CollisionReport:
     """What a cache would merge of a set of prompts, or of given pairs."""
 
     encoder: str
-    threshold: float
+    # None: a cache decided, not a cosine.
+    threshold: float | None
     level: Level
     # Prompts given, and distinct ones among them; with given pairs, the pairs and the distinct ones.
     given: int
@@ -156,7 +159,7 @@ class CollisionReport:
         """For people; the first line is complete in itself."""
         if self.layout is not None:
             return self.layout(self, verbosity, redact)
-        return f"{len(self.failures)} collisions at threshold {self.threshold:g}"
+        return f"{len(self.failures)} collisions [{self.encoder}]"
 
 
 class CollisionFailure(AssertionError):

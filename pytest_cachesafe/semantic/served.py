@@ -1,0 +1,135 @@
+"""A running semantic cache as the judge: what it serves is what it merges, whatever its encoder, index or reranker.
+
+Such a cache gives no cosine. Prompts are put to it as traffic would put them: look up, and store what was not found.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_cachesafe.semantic.verdict import PairVerdict
+from pytest_cachesafe.usage import UsageError
+
+__all__ = ["ServedVerdict", "ServingCache", "as_serving_cache"]
+
+
+@dataclass(frozen=True, slots=True)
+class ServedVerdict(PairVerdict):
+    """Both statements about a pair, the second by a cache's own decision; `similarity` and `threshold` are NaN."""
+
+    served: bool = False
+
+    @property
+    def merged(self) -> bool:
+        """Whether the cache served one prompt the other's answer."""
+        return self.served
+
+    @property
+    def collision(self) -> bool:
+        """Served, and certainly in need of different answers."""
+        return self.served and self.different_answer == "certain"
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON form; the cosine is unknown."""
+        # Not super(): a dataclass with slots is another class than the one its methods were written in.
+        return PairVerdict.as_dict(self) | {"similarity": None, "merged": self.served}
+
+
+def as_serving_cache(spec: Any) -> ServingCache | None:
+    """The cache behind a pair `(lookup, store)`, a triple `(lookup, store, reset)`, or an object with these methods.
+
+    None where it is neither.
+    """
+    if isinstance(spec, ServingCache):
+        return spec
+    if isinstance(spec, tuple) and len(spec) in (2, 3) and all(callable(part) for part in spec):
+        return ServingCache(*spec)
+    lookup, store = getattr(spec, "lookup", None), getattr(spec, "store", None)
+    if callable(lookup) and callable(store) and not isinstance(spec, type):
+        reset = getattr(spec, "reset", None) or getattr(spec, "clear", None)
+        return ServingCache(lookup, store, reset if callable(reset) else None, type(spec).__name__)
+    return None
+
+
+class ServingCache:
+    """A user's cache.
+
+    Args:
+        lookup: `lookup(prompt)` gives the stored answer it would serve, or None.
+        store: `store(prompt, answer)`; answers are short texts made here.
+        reset: empties the cache; needed to judge pairs, and to put a set to it in both orders.
+    """
+
+    def __init__(
+        self,
+        lookup: Callable[[str], Any],
+        store: Callable[[str, str], Any],
+        reset: Callable[[], Any] | None = None,
+        name: str = "lookup/store",
+    ) -> None:
+        self._lookup, self._store, self._reset = lookup, store, reset
+        self.name = name
+        self._used = False
+
+    def serves(self, a: str, b: str) -> bool:
+        """Whether either prompt is served the other's answer.
+
+        Raises:
+            UsageError: the cache cannot be emptied, or gives an answer that was not stored here.
+        """
+        return any(True for order in ((a, b), (b, a)) for _ in self._run(order))
+
+    def replay(self, texts: Sequence[str]) -> list[tuple[int, int]]:
+        """Pairs of indices that share an answer when the texts come as traffic, in order and in the opposite order.
+
+        Raises:
+            UsageError: see `serves`.
+        """
+        found = set(self._run(texts))
+        if self._reset is not None:
+            last = len(texts) - 1
+            found |= {(last - a, last - b) for a, b in self._run(texts[::-1])}
+        return sorted({(min(pair), max(pair)) for pair in found})
+
+    def _run(self, texts: Sequence[str]) -> Iterator[tuple[int, int]]:
+        self._empty()
+        for index, text in enumerate(texts):
+            answer = self._lookup(text)
+            # An empty list is how some caches say that nothing was found.
+            if answer is None or (isinstance(answer, (list, str)) and not answer):
+                self._store(text, _answer(index))
+                continue
+            yield self._whose(answer, index), index
+
+    def _empty(self) -> None:
+        if self._reset is not None:
+            self._reset()
+        elif self._used:
+            raise UsageError(
+                f"cache {self.name} must be emptied between two runs: give reset as well, (lookup, store, reset)"
+            )
+        self._used = True
+
+    def _whose(self, answer: Any, before: int) -> int:
+        # Caches wrap what they give: a list, a mapping, an object.
+        words = answer if isinstance(answer, str) else repr(answer)
+        for index in range(before):
+            if _answer(index) in words:
+                return index
+        raise UsageError(
+            f"cache {self.name} serves an answer that was not stored here: it must be empty at the start, and lookup "
+            "must give back what store was given"
+        )
+
+
+def _answer(index: int) -> str:
+    # Closed on both sides: 1 must not be found within 12.
+    return f"<cachesafe answer {index}>"
+
+
+def served_verdict(pair: PairVerdict, served: bool) -> ServedVerdict:
+    """A verdict with the cache's decision instead of a cosine."""
+    return ServedVerdict(pair.a, pair.b, math.nan, math.nan, pair.text, pair.verifier, served)
