@@ -7,12 +7,12 @@ from typing import NamedTuple
 
 from semantic_scores import Judged, Quality, Share, at_least, false_flags, quality, veto
 
-__all__ = ["OWN", "Bar", "bars", "flags_and_labels"]
+__all__ = ["FALSE_FLAGS", "OWN", "Bar", "bars", "flags_and_labels"]
 
 # Set name of pairs that a user hands to the benchmark.
 OWN = "pairs"
 # Certain flags on pairs that have one answer, at most. QQP's labels are noisy.
-_FALSE = {"fow-odd": 0.02, "sick": 0.02, "mock": 0.03, "qqp": 0.06}
+FALSE_FLAGS = {"fow-odd": 0.02, "sick": 0.02, "mock": 0.03, "qqp": 0.06}
 
 
 class Bar(NamedTuple):
@@ -56,10 +56,10 @@ def bars(name: str, judged: Sequence[Judged]) -> list[Bar]:
         tier = "certain" if good["certain"] else "all"
         found.append(Bar(f"veto of {tier} rules at .90, wrong hits: at most 2%", served[tier].wrong, good[tier]))
         found.append(Bar(f"veto of {tier} rules at .90, hits: at least 45%", served[tier].hits, good[tier]))
-    if name in _FALSE:
+    if name in FALSE_FLAGS:
         # On all of them, since `assert_mergeable` and `assert_distinct` ask at any cosine, and on those a cache merges.
         for text, some in (("all pairs", judged), ("cosine >= .80", merged)):
-            maximum(f"{text}, certain flags on one-answer pairs", _false(some), _FALSE[name])
+            maximum(f"{text}, certain flags on one-answer pairs", _false(some), FALSE_FLAGS[name])
     return found
 
 
