@@ -7,9 +7,10 @@ from threading import Lock
 
 from pytest_cachesafe.semantic.slots.contrast import contrast
 from pytest_cachesafe.semantic.slots.found import Found
-from pytest_cachesafe.semantic.slots.item import Item
-from pytest_cachesafe.semantic.slots.profile import Profile, build_profile
+from pytest_cachesafe.semantic.slots.profile import Profile, build_profile, profile_of
 from pytest_cachesafe.semantic.tables import Tables
+from pytest_cachesafe.semantic.tables.load import common_words
+from pytest_cachesafe.semantic.text.slips import mended
 from pytest_cachesafe.semantic.verdict import Difference, Span, TextVerdict
 
 __all__ = ["Detector"]
@@ -72,7 +73,7 @@ class Detector:
         if len(a) > _READ or len(b) > _READ:
             a, b, shift, cut = _window(a, b)
             note = CUT if cut else None
-        one, other = self.profile(a), self.profile(b)
+        one, other = self._mended(self.profile(a), self.profile(b))
         if one.foreign or other.foreign:
             if not self.tables.own:
                 return TextVerdict(note=NOT_ENGLISH)
@@ -85,6 +86,17 @@ class Detector:
         differences = [_difference(f, whole_a, whole_b, shift) for f in found]
         differences.sort(key=lambda d: (d.tier != "certain", min((*d.a, *d.b)), d.kind))
         return TextVerdict(tuple(differences), note)
+
+    def _mended(self, one: Profile, other: Profile) -> tuple[Profile, Profile]:
+        """The profiles with slips of the pen put right, each after the other prompt as given."""
+        if one.key == other.key:
+            return one, other
+        common = common_words()
+        left = mended(one.tokens, one.strange, one.rare, other.tokens, other.strange, common)
+        if left is not None:
+            one = profile_of(left, self.tables)
+        right = mended(other.tokens, other.strange, other.rare, one.tokens, one.strange, common)
+        return one, other if right is None else profile_of(right, self.tables)
 
 
 def _own_only(a: Profile, b: Profile, tables: Tables) -> list[Found]:
@@ -151,5 +163,3 @@ def _mirrored(verdict: TextVerdict) -> TextVerdict:
         turned.append(Difference(d.kind, d.tier, d.b, d.a, f"{right} / {left}"))
     return TextVerdict(tuple(turned), verdict.note)
 
-
-_ = Item

@@ -3,8 +3,8 @@
     python tests/support/wordnet_tables.py DICT OUT
 
 DICT is a folder with `data.noun`, `data.verb`, `data.adj`, `data.adv` and `index.sense`, in the format of wndb(5WN) and
-senseidx(5WN). Written to OUT: `antonyms.txt`, `synonyms.txt`, `words.txt`, `names.txt` and `LICENSE`, the notice
-WordNet asks for, as it stands at the head of the database files.
+senseidx(5WN). Written to OUT: `antonyms.txt`, `synonyms.txt`, `words.txt`, `rare.txt`, `names.txt` and `LICENSE`, the
+notice WordNet asks for, as it stands at the head of the database files.
 """
 
 from __future__ import annotations
@@ -40,7 +40,8 @@ def main(source: Path, target: Path) -> None:
     for name, what, lines in (
         ("antonyms", "Single-word antonyms, one pair a line", antonyms(synsets)),
         ("synonyms", "Words of one synset, each seen in that sense in WordNet's tagged texts", synonyms(synsets, counts)),
-        ("words", "Single words that are not names", words(synsets)),
+        ("words", "Single words that are not names, seen in WordNet's tagged texts", words(synsets, seen(counts))),
+        ("rare", "Single words that are not names, not seen there", rare(synsets, seen(counts))),
         ("names", "Single words that WordNet only has with a capital", names(synsets)),
     ):
         text = head.format(what, "tests/support/wordnet_tables.py") + "\n".join(lines) + "\n"
@@ -99,14 +100,29 @@ def synonyms(synsets: dict[tuple[str, int], Synset], counts: dict[tuple[str, str
     return sorted(groups)
 
 
-def words(synsets: dict[tuple[str, int], Synset]) -> list[str]:
+def seen(counts: dict[tuple[str, str, int], int]) -> set[str]:
+    """Lemmas that were tagged at least once."""
+    return {lemma for (lemma, _, _), count in counts.items() if count}
+
+
+def all_words(synsets: dict[tuple[str, int], Synset]) -> set[str]:
     """Lower-case words."""
-    return sorted({w for s in synsets.values() for w in s.lemmas if WORD.fullmatch(w)})
+    return {w for s in synsets.values() for w in s.lemmas if WORD.fullmatch(w)}
+
+
+def words(synsets: dict[tuple[str, int], Synset], tagged: set[str]) -> list[str]:
+    """The common ones."""
+    return sorted(all_words(synsets) & tagged)
+
+
+def rare(synsets: dict[tuple[str, int], Synset], tagged: set[str]) -> list[str]:
+    """The others."""
+    return sorted(all_words(synsets) - tagged)
 
 
 def names(synsets: dict[tuple[str, int], Synset]) -> list[str]:
     """Words with a capital, in lower case, that are no words otherwise."""
-    common = set(words(synsets))
+    common = all_words(synsets)
     found = {w.lower() for s in synsets.values() if s.part == "noun" for w in s.lemmas if w[:1].isupper()}
     return sorted(w for w in found if WORD.fullmatch(w) and len(w) > 2 and w not in common)
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from pytest_cachesafe.semantic.slots.item import Item
 from pytest_cachesafe.semantic.slots.values import Reader
 from pytest_cachesafe.semantic.tables import Tables, grammar
-from pytest_cachesafe.semantic.tables.load import separable
-from pytest_cachesafe.semantic.tables.measures import WEEKDAYS
+from pytest_cachesafe.semantic.tables.load import calendar_words, common_words, separable
+from pytest_cachesafe.semantic.tables.names import NAMES
 from pytest_cachesafe.semantic.text.language import not_english
-from pytest_cachesafe.semantic.text.morphology import base_form, one_slip, spelling
+from pytest_cachesafe.semantic.text.morphology import base_form, spelling
 from pytest_cachesafe.semantic.text.rewrite import rewrite
 from pytest_cachesafe.semantic.text.scan import Token, scan
 
-__all__ = ["Profile", "build_profile"]
+__all__ = ["Profile", "build_profile", "profile_of"]
 
 _SELF = frozenset("i me we us you one myself yourself ourselves".split())
 _OWN = frozenset("my mine our ours your yours".split())
@@ -52,6 +52,10 @@ class Profile:
     # Clauses that tell something before the question.
     telling: frozenset[int]
     foreign: bool
+    # As scanned, and the words of it that no table has: slips of the pen are put right after the other prompt.
+    tokens: tuple[Token, ...]
+    strange: tuple[str, ...]
+    rare: tuple[str, ...]
 
     @property
     def key(self) -> tuple[object, ...]:
@@ -67,17 +71,21 @@ class Profile:
 
 def build_profile(text: str, tables: Tables) -> Profile:
     """Reads a prompt. Linear in its length."""
-    tokens = scan(text)
-    foreign = not_english(tokens)
-    tokens = rewrite(tokens, tables.phrases, separable())
-    return _Builder(tokens, tables, foreign).result()
+    return profile_of(scan(text), tables)
+
+
+def profile_of(tokens: Sequence[Token], tables: Tables) -> Profile:
+    """The profile of scanned tokens."""
+    rewritten = rewrite(list(tokens), tables.phrases, separable())
+    return _Builder(tokens, rewritten, tables).result()
 
 
 class _Builder:
-    def __init__(self, tokens: list[Token], tables: Tables, foreign: bool) -> None:
+    def __init__(self, scanned: Sequence[Token], tokens: list[Token], tables: Tables) -> None:
+        self.scanned = tuple(scanned)
         self.tokens = tokens
         self.tables = tables
-        self.foreign = foreign
+        self.foreign = not_english(scanned)
         self.words: list[Item] = []
         self.values: list[Item] = []
         self.negations: list[Item] = []
@@ -121,6 +129,7 @@ class _Builder:
                 at += 1
             if token.kind != "p":
                 fresh = False
+        strange, rare = self._unusual()
         return Profile(
             words=tuple(self.words),
             values=tuple(self.values),
@@ -133,7 +142,24 @@ class _Builder:
             arguments={word: tuple(found) for word, found in self.arguments.items()},
             telling=self._telling(),
             foreign=self.foreign,
+            tokens=self.scanned,
+            strange=strange,
+            rare=rare,
         )
+
+    def _unusual(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        strange: dict[str, None] = {}
+        rare: dict[str, None] = {}
+        usual = common_words()
+        for token in self.scanned:
+            word = token.word
+            if token.kind != "w" or len(word) < 3 or word in usual or word in NAMES or word in calendar_words():
+                continue
+            base = base_form(word, self.tables.words)
+            if base in usual or base in self.tables.own:
+                continue
+            (strange if self._name(word, base) == 1 else rare)[word] = None
+        return tuple(strange), tuple(rare)
 
     def _telling(self) -> frozenset[int]:
         asks = {c for c, w in self.openers.items() if w in _WH or w in grammar.AUX or w in {"if", "must", "should", "for", "at", "in"}}
@@ -192,11 +218,6 @@ class _Builder:
             self.items.append(Item("filler", base, token.start, token.end, clause))
             return
         name = self._name(word, base)
-        if name == 1 and len(word) >= 6:
-            day = next((d for w, d in WEEKDAYS.items() if len(w) >= 6 and one_slip(word, w)), None)
-            if day is not None:
-                self._value(Item("weekday", day, token.start, token.end, clause))
-                return
         item = Item("word", base, token.start, token.end, clause, name)
         self.words.append(item)
         self.template.append(item)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["ARTICLES", "AUX", "CONNECTORS", "FILLERS", "FOREIGN", "FUNCTION", "IRREGULAR", "LIGHT", "NEGATIONS",
+__all__ = ["ARTICLES", "AUX", "CONFUSED", "CONNECTORS", "FILLERS", "FOREIGN", "FUNCTION", "IRREGULAR", "LIGHT", "NEGATIONS",
            "PERSONS", "QUANTIFIERS", "SYMMETRIC", "TENSES", "VOCABULARY"]  # fmt: skip
 
 # Dropped from the template: they never decide on an answer.
@@ -142,3 +142,18 @@ VOCABULARY = frozenset(
     "saver whats how2 2fa sku skus kpi kpis roi mvp crm erp saas paas iaas llm llms ai ml nlp rag ota qa html5 "
     "coworking coworker coworkers freelancer freelancers teammate teammates hotspot touchscreen voicemail".split()
 )
+
+# Words that are written for one another by a slip, though both exist; asked only where the other prompt has the second.
+CONFUSED: dict[str, tuple[str, ...]] = {}
+for _pair in (
+    "form from, dose does, were where, then than, there their, there they're, their there, your you, to too, too to, "
+    " quite quiet, weather whether, by buy, now know, hear here, here hear, trail trial, "
+    "trial trail, loose lose, fro for, fir for, fo of, fo for, ot to, hte the, ad and, "
+    "an and, si is, ti it, cna can, nad and, si is, adn and, doe does, wont won't, "
+    "advise advice, advice advise, license licence, principal principle, stationary stationery, brake break, break brake, "
+    "past passed, plain plane, sight site, site sight, waist waste, meet meat, meat meet, male mail, mail male, sale sail, "
+    "debt debit, debit debt, buys busy, pubic public, manger manager, sing sign, untied united, clam calm, sever server, "
+    "bran brand, filed field, filing filling, causal casual, hose house, desert dessert, coarse course, cant can't"
+).split(", "):
+    _wrong, _meant = _pair.split()
+    CONFUSED[_wrong] = (*CONFUSED.get(_wrong, ()), _meant)

@@ -9,7 +9,7 @@ from pathlib import Path
 from pytest_cachesafe.semantic.tables import antonyms, grammar, measures, names, phrases, synonyms
 from pytest_cachesafe.semantic.text.morphology import base_form, spelling
 
-__all__ = ["Phrases", "broad_antonyms", "broad_synonyms", "hand_antonyms", "hand_synonyms", "known_names",
+__all__ = ["Phrases", "calendar_words", "common_words", "broad_antonyms", "broad_synonyms", "hand_antonyms", "hand_synonyms", "known_names",
            "known_words", "phrase_table", "separable", "wordnet_lines"]  # fmt: skip
 
 # First word = (all words, what stands for them), longest first.
@@ -28,6 +28,12 @@ def wordnet_lines(name: str) -> Iterator[str]:
 @lru_cache(maxsize=1)
 def known_words() -> frozenset[str]:
     """Words that are no names, base forms mostly."""
+    return common_words() | frozenset(wordnet_lines("rare"))
+
+
+@lru_cache(maxsize=1)
+def common_words() -> frozenset[str]:
+    """Words that a slip of the pen hardly ever makes."""
     return frozenset(wordnet_lines("words")) | grammar.VOCABULARY | grammar.FUNCTION | frozenset(measures.UNITS)
 
 
@@ -107,6 +113,15 @@ def index_phrases(entries: Mapping[tuple[str, ...], tuple[str, ...]]) -> Phrases
     for words, stands in entries.items():
         found.setdefault(words[0], []).append((words, stands))
     return {first: tuple(sorted(rest, key=lambda e: (-len(e[0]), e))) for first, rest in found.items()}
+
+
+@lru_cache(maxsize=1)
+def calendar_words() -> frozenset[str]:
+    """Words that values are read from: they are known, whatever WordNet has."""
+    tables = (measures.NUMBERS, measures.SCALES, measures.ORDINALS, measures.MONTHS, measures.WEEKDAYS, measures.PERIODS,
+              measures.RELATIVE, measures.LANGUAGES, measures.FORMATS, measures.CURRENCIES, phrases.CONTRACTED)  # fmt: skip
+    single = {entry[0] for entries in phrase_table().values() for entry, _ in entries if len(entry) == 1}
+    return frozenset(single.union(*tables))
 
 
 @lru_cache(maxsize=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Set as AbstractSet
 from functools import lru_cache
 
 from pytest_cachesafe.semantic.tables.grammar import IRREGULAR
@@ -12,7 +11,8 @@ __all__ = ["base_form", "one_slip", "spelling", "stem"]
 _VOWELS = frozenset("aeiouy")
 
 
-def base_form(word: str, known: AbstractSet[str]) -> str:
+@lru_cache(maxsize=100_000)
+def base_form(word: str, known: frozenset[str]) -> str:
     """Singular or infinitive of a word; the word itself where no rule leads to a word of `known`."""
     found = IRREGULAR.get(word)
     if found is not None:
@@ -34,7 +34,7 @@ def base_form(word: str, known: AbstractSet[str]) -> str:
     return word
 
 
-def _plural(word: str, known: AbstractSet[str]) -> str:
+def _plural(word: str, known: frozenset[str]) -> str:
     if word.endswith("ies") and len(word) > 4:
         return word[:-3] + "y"
     if word.endswith(("sses", "shes", "ches", "xes", "zzes")):

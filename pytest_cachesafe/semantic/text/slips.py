@@ -1,0 +1,88 @@
+"""Slips of the pen: a word that no table has, in one prompt, is read as the word it nearly is in the other."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence, Set
+
+from pytest_cachesafe.semantic.tables.grammar import CONFUSED
+from pytest_cachesafe.semantic.text.scan import Token
+
+__all__ = ["mended", "slips"]
+
+# Strange words and candidates looked at for two prompts.
+_MOST_STRANGE, _MOST_CANDIDATES = 24, 200
+
+
+def mended(
+    tokens: Sequence[Token],
+    strange: Collection[str],
+    rare: Collection[str],
+    other: Sequence[Token],
+    other_strange: Collection[str],
+    common: Set[str],
+) -> list[Token] | None:
+    """The tokens with slips put right after the other prompt; None where there are none.
+
+    Args:
+        tokens: of one prompt.
+        strange: words of it that no table has.
+        rare: words of it that few texts have: one slip away from a common word, they are that word.
+        other: tokens of the other prompt.
+        other_strange: strange words of the other prompt; two strange words must be long to be one.
+        common: words a slip hardly ever makes.
+    """
+    mine = {t.word for t in tokens}
+    candidates = list(dict.fromkeys(t.word for t in other if t.kind == "w" and t.word not in mine))[:_MOST_CANDIDATES]
+    if not candidates:
+        return None
+    right: dict[str, str] = {}
+    for word in list(strange)[:_MOST_STRANGE]:
+        best = min(
+            (n for n in ((slips(word, c), c) for c in candidates) if n[0] <= _allowed(word, n[1], other_strange)),
+            default=None,
+        )
+        if best is not None:
+            right[word] = best[1]
+    for word in list(rare)[:_MOST_STRANGE]:
+        best = min(((slips(word, c), c) for c in candidates if c in common), default=None)
+        if best is not None and best[0] > 1:
+            continue
+        if best is not None:
+            right[word] = best[1]
+    wanted = set(candidates)
+    for word in mine & CONFUSED.keys():
+        for meant in CONFUSED[word]:
+            if meant in wanted:
+                right[word] = meant
+    if not right:
+        return None
+    return [t._replace(word=right[t.word]) if t.kind == "w" and t.word in right else t for t in tokens]
+
+
+def _allowed(a: str, b: str, strange: Collection[str]) -> int:
+    short = min(len(a), len(b))
+    if b in strange:
+        return 1 if short >= 7 and a[0] == b[0] else 0
+    if short >= 6:
+        return 2 if a[0] == b[0] else 1
+    return 1 if short >= 3 else 0
+
+
+def slips(a: str, b: str) -> int:
+    """Letters more, less, other, or two neighbours exchanged: how many make one word of the other; 3 stands for more."""
+    if abs(len(a) - len(b)) > 2 or (a[0] != b[0] and a[-1:] != b[-1:]):
+        return 3
+    before: list[int] = []
+    row = list(range(len(b) + 1))
+    for i, x in enumerate(a, 1):
+        last, before_last = row, before
+        row = [i]
+        for j, y in enumerate(b, 1):
+            cost = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (x != y))
+            if i > 1 and j > 1 and x == b[j - 2] and a[i - 2] == y:
+                cost = min(cost, before_last[j - 2] + 1)
+            row.append(cost)
+        before = last
+        if min(row) > 2:
+            return 3
+    return min(row[-1], 3)
