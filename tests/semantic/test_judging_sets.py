@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from importlib.util import find_spec
 
 import pytest
 from semantic_bars import FALSE_FLAGS, bars, flags_and_labels
@@ -44,7 +45,9 @@ def odd() -> list[Pair]:
 @pytest.fixture(scope="module")
 def cosines(odd: list[Pair]) -> list[float]:
     """Those of the real all-MiniLM-L6-v2, where it is at hand; kept in the cache folder after the first run."""
-    pytest.importorskip("sentence_transformers", reason="pip install sentence-transformers")
+    # Looked for, not imported: that takes seconds, and kept vectors do not need it.
+    if find_spec("sentence_transformers") is None:
+        pytest.skip("sentence-transformers is not installed: pip install 'pytest-cachesafe[semantic]'")
     from pytest_cachesafe.semantic.encoder import load_encoder
 
     try:
