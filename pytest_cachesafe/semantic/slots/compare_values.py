@@ -16,10 +16,14 @@ _FAMILY = {"number": "n", "date": "n", "version": "n", "ordinal": "o", "month": 
 _NOTHING = frozenset((("n", "1"), ("o", 1)))
 
 
-def compare_values(a: Sequence[Item], b: Sequence[Item], aligned: bool) -> list[Found]:
-    """Differences in values, certain where both prompts say one of the kind; one more on one side is a suspicion.
+def compare_values(a: Sequence[Item], b: Sequence[Item], sure: bool, framed: bool) -> list[Found]:
+    """Differences in values: both prompts say one of a kind, and not the same one; or one says one more.
 
-    A value more on one side counts only where the prompts are `aligned`, the same but for one place.
+    Args:
+        a: values of one prompt.
+        b: values of the other.
+        sure: the prompts are near enough for certain findings.
+        framed: they are the same but for one place: only then does a value more on one side count, as a suspicion.
     """
     rest_a, rest_b = _unmatched(a, b)
     if not rest_a and not rest_b:
@@ -30,11 +34,11 @@ def compare_values(a: Sequence[Item], b: Sequence[Item], aligned: bool) -> list[
         for x in list(rest_a):
             for y in rest_b:
                 if (x.kind == y.kind) if same_kind else (_FAMILY[x.kind] == _FAMILY[y.kind]):
-                    found.append(Found(_kind(x, y), "certain", (x,), (y,)))
+                    found.append(Found(_kind(x, y), "certain" if sure else "suspect", (x,), (y,)))
                     rest_a.remove(x)
                     rest_b.remove(y)
                     break
-    if aligned:
+    if framed:
         found += [Found(x.kind, "suspect", (x,), ()) for x in rest_a if x.value not in _NOTHING]
         found += [Found(y.kind, "suspect", (), (y,)) for y in rest_b if y.value not in _NOTHING]
     return found

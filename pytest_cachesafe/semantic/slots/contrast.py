@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 from pytest_cachesafe.semantic.slots.compare_values import compare_values
 from pytest_cachesafe.semantic.slots.found import Found
@@ -17,8 +18,8 @@ __all__ = ["Contrast", "contrast"]
 
 # Words that may stand in the one place in which two prompts differ, on either side.
 _PLACE = 4
-# Shares of content words that both prompts have, for certain and for suspect findings of reworded prompts.
-_CLOSE, _NEAR = 0.6, 0.34
+# Shares of content words that both prompts have, for certain and for suspect findings in reworded prompts.
+_CLOSE, _NEAR = 0.7, 0.34
 # A negation reaches this many words on.
 _REACH = 3
 _WH_APART = frozenset(("when", "where", "who", "why"))
@@ -49,7 +50,7 @@ class Contrast:
     def found(self) -> list[Found]:
         """All differences, in the order of the rules."""
         a, b = self.a, self.b
-        out = compare_values(a.values, b.values, self.aligned)
+        out = compare_values(a.values, b.values, self.framed or self.share >= _CLOSE, self.framed)
         opposites = self._opposites()
         swapped = exchanged_arguments(a, b)
         if swapped and opposites and any(i.value == "than" for i in a.template):
@@ -131,8 +132,8 @@ class Contrast:
                 out.append(Found(kind, tier, (x,), (y,)))
         return out
 
-    def _tier(self) -> str | None:
-        if self.aligned or self.share >= _CLOSE:
+    def _tier(self) -> Literal["certain", "suspect"] | None:
+        if self.framed or self.share >= _CLOSE:
             return "certain"
         return "suspect" if self.share >= _NEAR else None
 
@@ -170,11 +171,22 @@ class Contrast:
         main_a = [n for n in a if n.clause not in self.a.telling]
         main_b = [n for n in b if n.clause not in self.b.telling]
         if (len(main_a) - len(main_b)) % 2:
-            tier = "certain" if self.aligned or self.share >= _CLOSE else "suspect" if self.share >= _NEAR else None
-            return [Found("negation", tier, tuple(main_a), tuple(main_b))] if tier else []  # type: ignore[arg-type]
+            if self.framed and not self._meant(self.rest_a) and not self._meant(self.rest_b):
+                tier: Literal["certain", "suspect"] = "certain"
+            elif self.aligned or self.share >= _NEAR:
+                # A negation in words of its own ("… and some don't") often tells, and changes nothing.
+                tier = "suspect"
+            else:
+                return []
+            return [Found("negation", tier, tuple(main_a), tuple(main_b))]
         if (len(a) - len(b)) % 2 and self.aligned:
             return [Found("negation", "suspect", tuple(a), tuple(b))]
         return []
+
+    @staticmethod
+    def _meant(words: Sequence[Item]) -> list[Item]:
+        """Words with a meaning of their own."""
+        return [w for w in words if w.value not in LIGHT]
 
     def _words(self) -> list[Found]:
         """Words that differ and are no opposites: names, words of one set, others."""
@@ -189,8 +201,7 @@ class Contrast:
                     return [Found("entity", "certain", (x,), (y,))]
         names_a, names_b = [x for x in a if x.name], [y for y in b if y.name]
         if names_a and names_b:
-            sure = any(x.name == 2 for x in names_a) and any(y.name == 2 for y in names_b)
-            if self.aligned or (sure and self.share >= _NEAR):
+            if self.framed and (any(i.name == 2 for i in (*names_a, *names_b)) or not self._one_root(names_a, names_b)):
                 return [Found("entity", "certain", tuple(names_a), tuple(names_b))]
             if self.share >= _NEAR:
                 return [Found("entity", "suspect", tuple(names_a), tuple(names_b))]
@@ -199,11 +210,15 @@ class Contrast:
         a = [x for x in a if x.value not in LIGHT and self._inside(x, self.place_a)]
         b = [y for y in b if y.value not in LIGHT and self._inside(y, self.place_b)]
         if a and b:
-            tier = "certain" if (names_a or names_b) and any(i.name == 2 for i in (*names_a, *names_b)) else "suspect"
-            out.append(Found("entity" if tier == "certain" else "substitution", tier, tuple(a), tuple(b)))
+            out.append(Found("substitution", "suspect", tuple(a), tuple(b)))
         elif a or b:
             out.append(Found("scope", "suspect", tuple(a), tuple(b)))
         return out
+
+    @staticmethod
+    def _one_root(names_a: Sequence[Item], names_b: Sequence[Item]) -> bool:
+        """New words that begin alike may be one word with two endings."""
+        return any(str(x.value)[:5] == str(y.value)[:5] for x in names_a for y in names_b)
 
     @staticmethod
     def _inside(item: Item, place: Sequence[Item]) -> bool:

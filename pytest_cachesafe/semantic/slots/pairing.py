@@ -12,6 +12,7 @@ __all__ = ["leftovers", "opposite", "same_word"]
 
 # Word pairs looked at between two prompts; beyond, prompts are so different that single words tell nothing.
 _MOST = 40
+_PEOPLE = frozenset("n ns an ans ian ians s ese i".split())
 # Prefixes that make no opposite here: deliver, increase, install, …
 _ROOTLESS = frozenset("liver crease stall form dex side put come vest fer tend sure port press prove pact age agree_".split())
 
@@ -64,6 +65,11 @@ def same_word(x: Item, y: Item, tables: Tables, close: bool) -> bool:
     if close and (a, b) not in tables.broad_antonyms:
         groups = tables.broad_synonyms.get(a)
         if groups and not groups.isdisjoint(tables.broad_synonyms.get(b, ())):
+            return True
+    if x.name or y.name:
+        longer, shorter = (a, b) if len(a) > len(b) else (b, a)
+        # India, Indian, Indians.
+        if len(shorter) >= 4 and longer.startswith(shorter) and longer[len(shorter) :] in _PEOPLE:
             return True
     if x.name == 2 and y.name == 2:
         return False

@@ -13,6 +13,7 @@ __all__ = ["Reader"]
 _SHORT_DATES = frozenset("jan feb mar apr may jun jul aug sep sept oct nov dec march mon tue wed thu fri sun".split())
 _BEFORE_DATES = frozenset("in of by since until till next last this every during from through on before after each".split())
 _CURRENCY_SIGNS = frozenset("£$€¥₹")
+_CURRENCY_CODES = frozenset(("rs", "usd", "eur", "gbp", "inr", "chf", "cad", "aud", "jpy"))
 _FRONT = frozenset(("this", "next", "last", "previous"))
 _SPANS = frozenset(("week", "month", "year", "quarter", "night", "weekend", "fortnight", "decade", "morning", "evening"))
 _YEAR_FRONT = frozenset("in of since for by until during before after from to the and or between year".split())
@@ -80,6 +81,11 @@ class Reader:
             return self._spoken(at, at + 1, 30, clause)
         if word in measures.NUMBERS or word in {"hundred", "thousand", "million", "half"}:
             return self._number(at, clause)
+        if word in _CURRENCY_CODES and (number_at := at + (2 if self.word(at + 1) == "." else 1)) < len(self.tokens):
+            if self.kind(number_at) == "n":
+                found = self._number(number_at, clause, sign=word)
+                if found is not None:
+                    return [found[0][0]._replace(start=self.tokens[at].start)], found[1]
         if word in measures.PERIODS:
             return self._item("period", measures.PERIODS[word], at, at + 1, clause)
         if word in _PER and self.word(at + 1) in self.units and self.units[self.word(at + 1)][0] in {"second", "month"}:

@@ -79,7 +79,7 @@ _units("token", "1 token tokens")
 CURRENCIES = {
     "$": "usd", "us$": "usd", "usd": "usd", "dollar": "usd", "dollars": "usd", "buck": "usd", "bucks": "usd",
     "£": "gbp", "gbp": "gbp", "quid": "gbp", "pound": "gbp", "pounds": "gbp", "€": "eur", "eur": "eur", "euro": "eur",
-    "euros": "eur", "¥": "jpy", "yen": "jpy", "jpy": "jpy", "₹": "inr", "rupee": "inr", "rupees": "inr", "inr": "inr",
+    "euros": "eur", "¥": "jpy", "yen": "jpy", "jpy": "jpy", "₹": "inr", "rupee": "inr", "rs": "inr", "rupees": "inr", "inr": "inr",
     "chf": "chf", "franc": "chf", "francs": "chf", "cad": "cad", "aud": "aud", "cents": "cent", "cent": "cent",
     "pence": "penny", "btc": "btc", "bitcoin_amount": "btc",
 }  # fmt: skip
