@@ -11,8 +11,7 @@ from pathlib import Path
 
 import pytest
 import semantic_sets
-from hypothesis import given
-from hypothesis import settings as configured
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from semantic_bars import OWN, bars
 from semantic_scores import Judged, at_least, by_kind, f1, false_flags, quality, share, veto
@@ -32,7 +31,7 @@ def test_interval_of_a_share(count: int, n: int, low: float, high: float) -> Non
     assert share(count, n)[:] == pytest.approx((count / n, low, high, n), abs=5e-5)
 
 
-@configured(deadline=None)
+@settings(deadline=None)
 @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=60))
 def test_figures_lie_within_their_intervals(rows: list[tuple[bool, bool]]) -> None:
     for figure in quality([flag for flag, _ in rows], [label for _, label in rows]):
@@ -98,14 +97,14 @@ def test_a_set_is_the_file_at_its_commit(tmp_path: Path, monkeypatch: pytest.Mon
 
     origin = tmp_path / "somebody" / "sets"
     origin.mkdir(parents=True)
-    # To git, the folder of this test is github.com, and serves single commits as that does.
-    settings = {f"url.file://{tmp_path}/.insteadOf": "https://github.com/", "uploadpack.allowAnySHA1InWant": "true"}
-    monkeypatch.setenv("GIT_CONFIG_COUNT", str(len(settings)))
-    for number, (key, value) in enumerate(settings.items()):
-        monkeypatch.setenv(f"GIT_CONFIG_KEY_{number}", key)
-        monkeypatch.setenv(f"GIT_CONFIG_VALUE_{number}", value)
+    # To git, the folder of this test is github.com; it serves single commits and leaves files out, as that does.
+    monkeypatch.setenv("GIT_CONFIG_COUNT", "1")
+    monkeypatch.setenv("GIT_CONFIG_KEY_0", f"url.file://{tmp_path}/.insteadOf")
+    monkeypatch.setenv("GIT_CONFIG_VALUE_0", "https://github.com/")
     monkeypatch.setenv("CACHESAFE_CACHE", str(tmp_path / "cache"))
     git("init", "-q")
+    for key in ("uploadpack.allowAnySHA1InWant", "uploadpack.allowFilter"):
+        git("config", key, "true")
     for text in ('[{"origin": "One.", "similar": "The one."}]', "[]"):
         (origin / "mock.json").write_text(text, encoding="utf-8")
         git("add", "mock.json")
