@@ -7,6 +7,7 @@ Other sets are judged where `make bench-semantic` brought them.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from importlib.util import find_spec
@@ -23,6 +24,9 @@ from pytest_cachesafe.usage import UsageError
 def pairs_of(name: str) -> list[Pair]:
     """The set, or a skip that says how to get it."""
     if (why := why_not(name)) is not None:
+        # A test requirement that is not there is a fault of the set-up; the others come with `make bench-semantic`.
+        if name.startswith("fow") and os.environ.get("CI"):
+            pytest.fail(why, pytrace=False)
         pytest.skip(why)
     return read_set(name)
 
