@@ -31,7 +31,9 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--threshold", metavar="T", default="0.95",
         help="cosine similarity at and above which the cache merges, 0 to 1 (default 0.95); distance:0.1 is 0.9",
     )  # fmt: skip
-    parser.add_argument("--encoder", metavar="M", help="sentence-transformers model: name or folder (default: MiniLM)")
+    parser.add_argument("--encoder", metavar="M",
+        help="sentence-transformers model, name or folder (default: MiniLM), or your own embed(texts) as MODULE:NAME",
+    )  # fmt: skip
     parser.add_argument("--level", choices=("certain", "suspect"), default="certain", help="weakest tier that fails")
     parser.add_argument("--pairs", metavar="FILE.jsonl", help='judge exactly these {"a", "b"} lines, in order')
     parser.add_argument("--log", metavar="FILE.jsonl", help="JSON lines of prompts as they were asked, streamed")
@@ -46,7 +48,6 @@ def run(args: argparse.Namespace) -> Result:
     Raises:
         UsageError: input or options that cannot be used.
     """
-    from pytest_cachesafe.semantic.encoder import DEFAULT_ENCODER
     from pytest_cachesafe.semantic.judge import CollisionJudge
     from pytest_cachesafe.semantic.threshold import parse_threshold
 
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> Result:
         raise UsageError(f"collisions: {what}; name PROMPTS, --pairs FILE or --log FILE")
     threshold = parse_threshold(_number(args.threshold), "--threshold")
     # Checked already; text with a unit would be read as a number without one.
-    judge = CollisionJudge(args.encoder or DEFAULT_ENCODER, f"similarity:{threshold!r}")
+    judge = CollisionJudge(_encoder(args.encoder), f"similarity:{threshold!r}")
     report = _judged(args, judge)
     text = report.text(args.verbose, args.redact)
     status = report.exit_status(strict=args.strict)
@@ -64,6 +65,34 @@ def run(args: argparse.Namespace) -> Result:
         first, _, rest = text.partition("\n")
         text = f"{first}; notes count (--strict)\n{rest}"
     return Result(text, _redacted(report.as_dict(), args.redact), status)
+
+
+def _encoder(word: str | None) -> Any:
+    """A model's name or folder as it is, `MODULE:NAME` imported.
+
+    Raises:
+        UsageError: the module or the name is not there.
+    """
+    from pytest_cachesafe.semantic.encoder import DEFAULT_ENCODER
+
+    if word is None:
+        return DEFAULT_ENCODER
+    module, colon, name = word.partition(":")
+    if not colon or not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
+        return word
+    import sys
+    from functools import reduce
+    from importlib import import_module
+
+    # A module beside the prompts, as with python -m.
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        return reduce(getattr, name.split("."), import_module(module))
+    except ModuleNotFoundError as error:
+        raise UsageError(f"--encoder {word}: no module {error.name!r} here") from None
+    except AttributeError as error:
+        raise UsageError(f"--encoder {word}: {error}") from None
 
 
 def _number(text: str) -> str | float:

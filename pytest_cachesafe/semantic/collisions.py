@@ -78,6 +78,7 @@ def find_collisions(
         for a, b, similarity in zip(close.a, close.b, close.similarity, strict=True)
     ]
     a, b, similarity = close.closest
+    nearest = next((p for p in judged if (p.verdict.a, p.verdict.b) == (found.texts[a], found.texts[b])), None)
     longer, cut = _cut(encoder, found)
     report = CollisionReport(
         encoder=encoder.name,
@@ -89,7 +90,8 @@ def find_collisions(
         merged=close.merged,
         # A near pair without a difference says nothing that anybody asked for.
         pairs=sorted((p for p in judged if p.verdict.merged or p.tier != "none"), key=lambda p: p.weight),
-        closest=_judged(judge, found, threshold, a, b, similarity, Allowances()),
+        # One below the margin was not judged; one that was is not judged twice, since a verifier takes its time.
+        closest=nearest or _judged(judge, found, threshold, a, b, similarity, Allowances()),
         unit=found.unit,
         unjudged=close.above_floor - len(close),
         window=encoder.window,

@@ -34,11 +34,11 @@ class JudgedPair:
         return self.verdict.different_answer
 
     @property
-    def weight(self) -> tuple[bool, int, float, int, int]:
-        """Worst first: what the cache merges before what it does not, then by tier, then the closest."""
+    def weight(self) -> tuple[bool, bool, int, float, int, int]:
+        """Worst first: what the cache merges before what it does not, allowed pairs last, by tier, then the closest."""
         found = self.verdict
         close = 0.0 if math.isnan(found.similarity) else -found.similarity
-        return (not found.merged, _RANK[found.different_answer], close, self.a_at, self.b_at)
+        return (not found.merged, self.allowed is not None, _RANK[found.different_answer], close, self.a_at, self.b_at)
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form: that of the pair, with `at` and, where there is an entry, `allowed`."""

@@ -129,7 +129,7 @@ class VectorStore:
             total -= size
         os.utime(folder)
         others = sorted((path for path in folder.parent.iterdir() if path != folder), key=_used)
-        for path in others[: len(others) + 1 - _MOST_MODELS]:
+        for path in others[: max(0, len(others) + 1 - _MOST_MODELS)]:
             shutil.rmtree(path, ignore_errors=True)
 
 

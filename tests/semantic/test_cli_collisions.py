@@ -1,0 +1,211 @@
+"""`cachesafe collisions`: inputs, options, JSON and exit status, with an encoder of the user's own."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_cachesafe.cli import main
+
+pytest.importorskip("numpy")
+
+NOT = ("Is the API rate limited?", "Is the API not rate limited?")
+PLAN = ("How do I cancel my annual plan?", "How do I cancel my monthly plan?")
+MODULE = '''
+def embed(texts):
+    """cosine about .99 within a topic, near 0 between topics"""
+    return [["API" in t, "plan" in t, "invoice" in t, len(t) / 200] for t in texts]
+
+def bad(texts):
+    return [[float("nan")] * 3 for t in texts]
+'''
+
+
+@pytest.fixture
+def collisions(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Any:
+    (tmp_path / "my_encoder.py").write_text(MODULE, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.delitem(sys.modules, "my_encoder", raising=False)
+
+    def run(*words: str, encoder: str = "my_encoder:embed", form: str = "json") -> tuple[int, Any]:
+        status = main(["collisions", *words, "--encoder", encoder, "--output-format", form])
+        out, err = capsys.readouterr()
+        return status, (json.loads(out) if form == "json" and status != 2 else out or err)
+
+    return run
+
+
+def write(name: str, text: str | bytes) -> str:
+    Path(name).write_bytes(text if isinstance(text, bytes) else text.encode("utf-8"))
+    return name
+
+
+def by_line(data: Any) -> list[Any]:
+    return sorted(data["pairs"], key=lambda pair: pair["at"])
+
+
+def test_a_prompt_a_line(collisions: Any) -> None:
+    name = write("prompts.txt", "\n".join([*NOT, *PLAN]) + "\n\n")
+    status, data = collisions(name, "--threshold", "0.9")
+    assert status == 1
+    assert data["schema"] == 1
+    assert [(p["a"], p["kind"], p["merged"], p["different_answer"], p["at"]) for p in by_line(data)] == [
+        (NOT[0], "negation", True, "certain", [1, 2]),
+        (PLAN[0], "period", True, "certain", [3, 4]),
+    ]
+    assert data["closest"]["similarity"] == data["pairs"][0]["similarity"] > data["pairs"][1]["similarity"]
+
+
+def test_json_lines_of_several_kinds(collisions: Any) -> None:
+    lines: list[Any] = [
+        NOT[0],
+        {"prompt": PLAN[0]},
+        {"messages": [{"role": "user", "content": "hi"}, {"role": "user", "content": [{"text": NOT[1]}]}]},
+        {"question": "Where is my invoice?"},
+    ]
+    name = write("prompts.jsonl", "\n".join(json.dumps(line) for line in lines))
+    status, data = collisions(name, "--threshold", "0.9")
+    assert status == 1
+    assert (data["pairs"][0]["b"], data["pairs"][0]["at"], data["prompts"]) == (NOT[1], [1, 3], 4)
+
+
+def test_pairs_are_judged_exactly_and_in_order(collisions: Any) -> None:
+    lines = [{"a": PLAN[0], "b": NOT[0]}, {"a": PLAN[1], "b": PLAN[0], "note": "x"}, {"a": NOT[0], "b": NOT[0]}]
+    name = write("pairs.jsonl", "\n".join(json.dumps(line) for line in lines))
+    status, data = collisions("--pairs", name, "--threshold", "0.9")
+    assert status == 1
+    assert [(p["a"], p["b"], p["merged"]) for p in data["pairs"]] == [
+        (PLAN[0], NOT[0], False),
+        (PLAN[1], PLAN[0], True),
+        (NOT[0], NOT[0], True),
+    ]
+    assert data["pairs"][2]["different_answer"] == "none"
+    assert data["closest"]["a"] == NOT[0]
+
+
+def test_a_log_is_counted_and_its_repeats_left_out(collisions: Any) -> None:
+    lines = [{"prompt": text} for text in (NOT[0], NOT[0], PLAN[0], NOT[0])]
+    name = write("log.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    status, data = collisions("--log", name, "--threshold", "0.9")
+    assert (status, data["prompts"], data["distinct"], data["pairs"]) == (0, 4, 2, [])
+    assert data["closest"]["merged"] is False
+
+
+def test_standard_input(collisions: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("\r\n".join(NOT).encode())))
+    status, data = collisions("-", "--threshold", "0.9")
+    assert (status, data["pairs"][0]["b"]) == (1, NOT[1])
+
+
+def test_threshold_zero_merges_all_that_are_not_opposed(collisions: Any) -> None:
+    name = write("prompts.txt", "\n".join([*NOT, PLAN[0]]))
+    status, data = collisions(name, "--threshold", "0")
+    assert (status, data["threshold"], data["merged"], data["compared"]) == (1, 0.0, 3, 3)
+    status, data = collisions(name, "--threshold", "distance:0.1")
+    assert data["threshold"] == 0.9
+
+
+def test_strict_counts_suspects_and_unused_entries(collisions: Any) -> None:
+    name = write("prompts.txt", "Can the owner read my invoice?\nCan the auditor read my invoice?\n")
+    assert collisions(name, "--threshold", "0.9")[0] == 0
+    assert collisions(name, "--threshold", "0.9", "--strict")[0] == 1
+    assert collisions(name, "--threshold", "0.9", "--level", "suspect")[0] == 1
+    _, text = collisions(name, "--threshold", "0.9", "--strict", form="text")
+    assert "notes count (--strict)" in text.split("\n")[0]
+
+
+def test_allowed_pairs(collisions: Any) -> None:
+    name = write("prompts.txt", "\n".join([*NOT, *PLAN]))
+    entries = [{"a": NOT[1], "b": NOT[0], "reason": "one page"}, {"a": "x", "b": "y", "reason": "old"}]
+    allow = write("allow.jsonl", "\n".join(map(json.dumps, entries)))
+    status, data = collisions(name, "--threshold", "0.9", "--allow", allow)
+    assert (status, data["collisions"]) == (1, 1)
+    assert data["pairs"][-1]["allowed"] == "one page"
+    assert [(entry["a"], entry["why"]) for entry in data["unused_allow"]] == [("x", "both prompts are not in the set")]
+
+
+def test_no_prompt_text_where_none_may_be_shown(collisions: Any) -> None:
+    name = write("prompts.txt", "\n".join([*NOT, *PLAN]))
+    for form in ("json", "text"):
+        _, out = collisions(name, "--threshold", "0.9", "--redact", "hash", form=form)
+        assert "limited" not in json.dumps(out)
+        assert "annual" not in json.dumps(out)
+        assert "sha256" in json.dumps(out)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "no prompts of prompts.txt"),
+        ("\n\n", "no prompts of prompts.txt"),
+        ("one\n", "one prompt of prompts.txt"),
+        ("one\none\n", "(2 times the same)"),
+        ("one\n \ntwo\n", "prompts.txt: line 2 is blank"),
+        (b"one\ncaf\xe9\n", "prompts.txt: line 2: not UTF-8 (byte 0xe9 at column 4)"),
+        ("one\ntwo".encode("utf-16"), "looks like UTF-16"),
+        ("one\n" + "x" * 1_000_000, "prompts.txt: line 2 has 1,000,000 bytes"),
+        ("one\nt\0wo", "line 2: holds a null character"),
+    ],
+)
+def test_text_files_that_cannot_be_judged(collisions: Any, text: str | bytes, words: str) -> None:
+    status, said = collisions(write("prompts.txt", text), "--threshold", "0.9")
+    assert status == 2
+    assert words in said
+    assert said.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('"one"\n7\n', "prompts.jsonl: line 2: a prompt is text, not 7"),
+        ('"one"\n\n{"prompt": null}\n', "line 3: prompt is not a text"),
+        ('"one"\n{"id": 1}\n', "line 2: no prompt in it"),
+        ('"one"\n" "\n', "line 2 is blank"),
+        ('"one"\n{"prompt": "x"\n', "line 2 column"),
+        ('"one"\nNaN\n', "line 2: NaN is not JSON"),
+        ('"one"\n"\\ud800"\n', "line 2: character 0 is half of a surrogate pair"),
+        ('"one"\n{"messages": []}\n', "line 2: no message of the user's"),
+    ],
+)
+def test_json_lines_that_cannot_be_judged(collisions: Any, text: str, words: str) -> None:
+    status, said = collisions(write("prompts.jsonl", text), "--threshold", "0.9")
+    assert status == 2
+    assert words in said
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--threshold", "1.5"], "from 0 to 1"),
+        (["--threshold", "-0.5"], "from 0 to 1"),
+        (["--threshold", "0.05"], "--threshold 0.05 looks like a distance"),
+        (["--threshold", "nan"], "from 0 to 1 is meant"),
+        (["--threshold", "high"], "from 0 to 1 is meant"),
+        (["--level", "all"], "known: certain, suspect"),
+        (["--pairs", "x.jsonl"], "exclude each other"),
+        (["--allow", "missing.jsonl"], "missing.jsonl: no such file"),
+        (["--encoder", "my_encoder:bad"], "holds NaN or infinity"),
+        (["--encoder", "my_encoder:missing"], "missing"),
+        (["--encoder", "no_such_module:embed"], "no module 'no_such_module'"),
+        (["--encoder", "nobody/nothing"], "nobody/nothing"),
+    ],
+)
+def test_options_that_cannot_be_used(collisions: Any, options: list[str], words: str, monkeypatch: Any) -> None:
+    monkeypatch.setenv("HF_HUB_CACHE", "no-hub")
+    name = write("prompts.txt", "\n".join(NOT))
+    encoder = options[1] if options[0] == "--encoder" else "my_encoder:embed"
+    status, said = collisions(name, *(options if options[0] != "--encoder" else []), encoder=encoder)
+    assert status == 2
+    assert words in said
+
+
+def test_nothing_to_judge(collisions: Any) -> None:
+    assert "name PROMPTS, --pairs FILE or --log FILE" in collisions()[1]
+    status, said = collisions("missing.txt")
+    assert (status, "missing.txt: no such file" in said) == (2, True)

@@ -1,0 +1,85 @@
+"""A running cache as judge: its own decisions, from `lookup` and `store`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_cachesafe import CollisionJudge, UsageError, assert_no_collisions
+from pytest_cachesafe.semantic.result import CollisionFailure
+
+NOT = ("Is the API rate limited?", "Is the API not rate limited?")
+PROMPTS = [*NOT, "Where is my invoice?", "Where is my invoice, please?", "Do you ship to Norway?"]
+
+
+class WordCache:
+    """Serves what shares three of four words; stands for any cache whose rule nobody knows."""
+
+    def __init__(self, wrap: Any = lambda answer: answer) -> None:
+        self.entries: dict[str, str] = {}
+        self.wrap = wrap
+
+    def lookup(self, prompt: str) -> Any:
+        words = set(prompt.lower().strip("?").split())
+        for known, answer in self.entries.items():
+            other = set(known.lower().strip("?").split())
+            if len(words & other) >= 0.75 * len(words | other):
+                return self.wrap(answer)
+        return None
+
+    def store(self, prompt: str, answer: str) -> None:
+        self.entries[prompt] = answer
+
+    def reset(self) -> None:
+        self.entries.clear()
+
+
+@pytest.mark.parametrize("wrap", [lambda a: a, lambda a: [{"response": a}], lambda a: {"answer": a, "score": 0.9}])
+def test_what_it_serves_is_what_it_merges(wrap: Any) -> None:
+    report = CollisionJudge(WordCache(wrap)).collisions(PROMPTS)
+    assert [(p.verdict.a, p.verdict.b) for p in report.collisions] == [NOT]
+    assert report.exit_status() == 1
+    text = report.text()
+    assert text.startswith('1 collision among 5 prompts [WordCache]: negation (– / not): "Is the API rate')
+    assert "served one answer" in text
+    assert "nan" not in text
+    assert "cosine" not in text
+    data = report.as_dict()
+    assert (data["threshold"], data["pairs"][0]["similarity"], data["pairs"][0]["merged"]) == (None, None, True)
+
+
+def test_functions_instead_of_an_object() -> None:
+    cache = WordCache()
+    assert CollisionJudge((cache.lookup, cache.store, cache.reset)).judge(*NOT).collision
+    once = WordCache()
+    judge = CollisionJudge((once.lookup, once.store))
+    assert len(judge.collisions(PROMPTS).collisions) == 1
+    with pytest.raises(UsageError, match="must be emptied between two runs: give reset"):
+        judge.collisions(PROMPTS)
+
+
+def test_pairs_are_judged_each_in_an_empty_cache() -> None:
+    report = CollisionJudge(WordCache()).judge_pairs([NOT, (PROMPTS[0], PROMPTS[4])])
+    assert [p.verdict.merged for p in report.pairs] == [True, False]
+    assert not CollisionJudge(WordCache()).judge(NOT[0], PROMPTS[4]).merged
+
+
+def test_a_cache_that_was_not_empty() -> None:
+    cache = WordCache()
+    cache.store(NOT[0], "an answer of yesterday")
+    with pytest.raises(UsageError, match="serves an answer that was not stored here"):
+        CollisionJudge((cache.lookup, cache.store)).collisions(PROMPTS)
+
+
+def test_no_cosine_is_made_up() -> None:
+    with pytest.raises(UsageError, match="tells what it serves, not how close"):
+        CollisionJudge(WordCache()).similarity(*NOT)
+
+
+def test_the_assertion() -> None:
+    with pytest.raises(CollisionFailure, match="1 collision among 5 prompts"):
+        assert_no_collisions(PROMPTS, encoder=WordCache())
+    assert assert_no_collisions(PROMPTS, encoder=WordCache(), allow=[(*NOT, "one page says both")])
+    with pytest.raises(UsageError, match="one prompt"):
+        assert_no_collisions(PROMPTS[:1], encoder=WordCache())
