@@ -34,12 +34,12 @@ class Synset(NamedTuple):
 def main(source: Path, target: Path) -> None:
     """Reads the database, writes the tables."""
     synsets = {(s.part, place): s for part in PARTS for place, s in read(source / f"data.{part}", part)}
-    counts = read_counts(source / "index.sense")
+    counts, ranks = read_counts(source / "index.sense")
     target.mkdir(parents=True, exist_ok=True)
     head = "# {}\n# From WordNet 3.1, Copyright 2011 by Princeton University; see LICENSE. Made by {}.\n"
     for name, what, lines in (
         ("antonyms", "Single-word antonyms, one pair a line", antonyms(synsets)),
-        ("synonyms", "Words of one synset, each seen in that sense in WordNet's tagged texts", synonyms(synsets, counts)),
+        ("synonyms", "Words of one synset, each often or first in that sense", synonyms(synsets, counts, ranks)),
         ("words", "Single words that are not names, seen in WordNet's tagged texts", words(synsets, seen(counts))),
         ("rare", "Single words that are not names, not seen there", rare(synsets, seen(counts))),
         ("names", "Single words that WordNet only has with a capital", names(synsets)),
@@ -65,15 +65,16 @@ def read(path: Path, part: str) -> Iterator[tuple[int, Synset]]:
         yield int(fields[0]), Synset(part, lemmas, pointers)
 
 
-def read_counts(path: Path) -> dict[tuple[str, str, int], int]:
-    """How often a lemma was tagged with a synset, by (lemma, part of speech, place)."""
-    found = {}
+def read_counts(path: Path) -> tuple[dict[tuple[str, str, int], int], dict[tuple[str, str, int], int]]:
+    """How often a lemma was tagged with a synset, and which of its senses that is; by (lemma, part of speech, place)."""
+    found, ranks = {}, {}
     for line in path.read_text(encoding="latin-1").splitlines():
-        key, place, _, count = line.split()
+        key, place, rank, count = line.split()
         lemma, _, rest = key.partition("%")
         part = {"1": "noun", "2": "verb", "3": "adj", "4": "adv", "5": "adj"}[rest[0]]
         found[lemma, part, int(place)] = int(count)
-    return found
+        ranks[lemma, part, int(place)] = int(rank)
+    return found, ranks
 
 
 def antonyms(synsets: dict[tuple[str, int], Synset]) -> list[str]:
@@ -90,12 +91,24 @@ def antonyms(synsets: dict[tuple[str, int], Synset]) -> list[str]:
     return sorted(pairs)
 
 
-def synonyms(synsets: dict[tuple[str, int], Synset], counts: dict[tuple[str, str, int], int]) -> list[str]:
-    """Groups of two and more, sorted."""
+def synonyms(
+    synsets: dict[tuple[str, int], Synset],
+    counts: dict[tuple[str, str, int], int],
+    ranks: dict[tuple[str, str, int], int],
+) -> list[str]:
+    """Groups of two and more, sorted: words tagged in this sense, or nouns that have it first; one of them common."""
     groups = set()
+    common = seen(counts)
     for (part, place), synset in synsets.items():
-        group = sorted({w for w in synset.lemmas if WORD.fullmatch(w) and counts.get((w, part, place), 0) > 0})
-        if len(group) > 1:
+        group = sorted(
+            {
+                w
+                for w in synset.lemmas
+                if WORD.fullmatch(w)
+                and (counts.get((w, part, place), 0) > 0 or (part == "noun" and ranks.get((w, part, place)) == 1))
+            }
+        )
+        if len(group) > 1 and not common.isdisjoint(group):
             groups.add(" ".join(group))
     return sorted(groups)
 

@@ -207,11 +207,12 @@ class Contrast:
                 return [Found("entity", "suspect", tuple(names_a), tuple(names_b))]
         if not self.framed:
             return []
-        a = [x for x in a if x.value not in LIGHT and self._inside(x, self.place_a)]
-        b = [y for y in b if y.value not in LIGHT and self._inside(y, self.place_b)]
+        a = [x for x in self._meant(a) if self._inside(x, self.place_a)]
+        b = [y for y in self._meant(b) if self._inside(y, self.place_b)]
         if a and b:
             out.append(Found("substitution", "suspect", tuple(a), tuple(b)))
-        elif a or b:
+        elif any(not str(x.value).endswith("ly") for x in (*a, *b)):
+            # An adverb more tells how, hardly ever what.
             out.append(Found("scope", "suspect", tuple(a), tuple(b)))
         return out
 

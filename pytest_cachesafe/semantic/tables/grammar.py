@@ -27,7 +27,11 @@ LIGHT = frozenset(
     "get make take do go have use want like need find know try keep put give come let help see look say tell thing way "
     "must should possible happen able work mean involve detail information time day case kind sort option process "
     "own new current please exist offer available allow follow step number name page place support item list "
-    "people person someone user account app service system team".split()
+    "people person someone user account app service system team start begin become feel seem consider considered earn "
+    "obtain receive costing spend existence exist world life present reason solution scope aspect area part form policy "
+    "bill document scheme company office shop store center website device machine pc area term case subject overall "
+    "main favorite great top suitable viable worth regard regarding concern related facility package product "
+    "spare handy hold fill carry provide request enquire ask set_up complete proceed ensure".split()
 )
 
 # Adverbs and the like which add nothing to a question.
@@ -37,7 +41,8 @@ FILLERS = frozenset(
     "properly correctly successfully easily easy best better good suddenly ultimately legally simply officially "
     "accidentally personally directly automatically ahead back over up down out away off through around along about "
     "so well oh such much many more most lot bit really basically exactly specifically approximately roughly "
-    "particular specific certain various different several whole entire full actual real simple quick".split()
+    "particular specific certain various different several whole entire full actual real simple quick truly possible effective proper suitable great "
+    "amazing awesome nice favorite favourite top honest serious kinda sorta alot max".split()
 )
 
 PERSONS = {
