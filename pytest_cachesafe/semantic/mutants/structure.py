@@ -1,0 +1,134 @@
+"""Mutators of what stands where: direction, entities of the same set, language and format."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pytest_cachesafe.semantic.mutants.mutant import Change, Context, like, replaced
+from pytest_cachesafe.semantic.tables.measures import FORMATS, LANGUAGES, MONTHS, PERIODS, WEEKDAYS
+from pytest_cachesafe.semantic.text.morphology import base_form, one_slip
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.semantic.tables import Tables
+
+__all__ = ["context_of", "direction", "entity", "form", "language"]
+
+_I = re.IGNORECASE
+# An argument: one to three words, none of which begins another part of the sentence.
+_STOP = (
+    r"(?!(?:from|to|for|in|on|at|with|when|and|or|if|by|as|the\s+same|of|than|before|after|via|using|without|is|are)\b)"
+)
+_BARE = rf"(?!(?:a|an|the|my|our|your)\b){_STOP}[A-Za-z][\w+#.'-]*\w"
+_ARGUMENT = rf"(?:the\s+)?(?!(?:a|an|my|our|your)\b){_STOP}[A-Za-z][\w+#.'-]*\w(?:\s+{_STOP}[A-Za-z][\w'-]*\w)??"
+_END = r"(?=\s*(?:[?.!,;:]|$)|\s+(?:for|in|on|with|when|and|if|using|without|at|by|per|via)\b)"
+_FROM_TO = re.compile(rf"\bfrom\s+(?P<x>{_ARGUMENT})\s+to\s+(?P<y>{_ARGUMENT}){_END}", _I)
+_VERB_TO = re.compile(
+    rf"\b(?:convert|migrate|translate|transfer|prefer)\s+(?!from\b)(?P<x>{_BARE})\s+to\s+(?P<y>{_BARE}){_END}", _I
+)
+_THAN = re.compile(r"\b(?P<x>[A-Z][\w+#.-]*)\s+(?:\w+\s+){0,2}than\s+(?P<y>[A-Z][\w+#.-]*)")
+
+
+def direction(prompt: str, context: Context) -> Iterator[Change]:
+    """From X to Y for from Y to X, before for after."""
+    for pattern in (_FROM_TO, _VERB_TO, _THAN):
+        for match in pattern.finditer(prompt):
+            x, y = match["x"], match["y"]
+            if x.lower() == y.lower():
+                continue
+            between = prompt[match.end("x") : match.start("y")]
+            text = prompt[: match.start("x")] + y + between + x + prompt[match.end("y") :]
+            yield Change(text, f"{x} … {y}", f"{y} … {x}", ("direction",))
+    for one, other in (("before", "after"), ("after", "before")):
+        for match in re.finditer(rf"(?<=\w\s)\b{one}\b(?=\s+\w)", prompt, _I):
+            yield Change(replaced(prompt, match, like(other, match[0])), match[0], other, ("direction",))
+
+
+def entity(prompt: str, context: Context) -> Iterator[Change]:
+    """A name replaced by another one that the set uses in such a place."""
+    for word, siblings in sorted(context.siblings.items()):
+        for match in re.finditer(rf"(?<![\w-]){re.escape(word)}(?![\w-])", prompt, _I):
+            for other in siblings:
+                # One that the prompt names already would say something twice.
+                if not re.search(rf"(?<![\w-]){re.escape(other)}(?![\w-])", prompt, _I):
+                    words = other if match[0] != match[0].lower() or other != other.lower() else like(other, match[0])
+                    yield Change(replaced(prompt, match, words), match[0], words, ("entity",))
+
+
+_LANGUAGES = ("German", "French", "Spanish", "Italian", "Dutch", "Polish", "Japanese", "Portuguese")
+_PROGRAMMING = ("Python", "Java", "JavaScript", "Rust", "Ruby", "Kotlin", "PHP")
+_FORMATS = ("JSON", "CSV", "XML", "YAML", "PDF", "HTML", "Markdown")
+
+
+def language(prompt: str, context: Context) -> Iterator[Change]:
+    """Another language, spoken or of programming."""
+    for family in (_LANGUAGES, _PROGRAMMING):
+        yield from _others(prompt, family, ("language",))
+
+
+def form(prompt: str, context: Context) -> Iterator[Change]:
+    """Another file format."""
+    yield from _others(prompt, _FORMATS, ("format",))
+
+
+def _others(prompt: str, family: Sequence[str], kinds: tuple[str, ...]) -> Iterator[Change]:
+    for at, name in enumerate(family):
+        for match in re.finditer(rf"(?<![\w-]){name}(?![\w-])", prompt, _I):
+            # The next two that the prompt does not name.
+            rest = [other for other in (*family[at + 1 :], *family[:at]) if other.lower() not in prompt.lower()]
+            for other in rest[:2]:
+                yield Change(replaced(prompt, match, other), match[0], other, kinds)
+
+
+# A name that is an argument by itself, no part of a longer one (Companies House, a Windows PC).
+_CAPITAL = re.compile(
+    r"(?<=[a-z]\s)([A-Z][\w+#]*[a-zA-Z])(?=\s*(?:[?.!,;:]|$)|\s+(?:for|in|on|with|when|and|or|if|to|from|using|at|by|per|run|work)\b)"
+)
+_NO_NAMES = frozenset((*LANGUAGES, *FORMATS, *MONTHS, *WEEKDAYS, *PERIODS))
+_PLACE = re.compile(r"([a-z]+)\s+$")
+
+
+def context_of(prompts: Sequence[str], tables: Tables) -> Context:
+    """What each prompt's mutants may take from the others: names in like places, the user's own sets and opposites."""
+    siblings: dict[str, list[str]] = {}
+    groups: dict[int, list[str]] = {}
+    for word, numbers in tables.entities.items():
+        for group in numbers:
+            groups.setdefault(group, []).append(word.replace("_", " "))
+    for _, words in sorted(groups.items()):
+        for word in words:
+            siblings.setdefault(word, []).extend(other for other in sorted(words) if other != word)
+    for names in _names(prompts, tables).values():
+        for name in names:
+            # The user's own sets are better than a guess.
+            if name.lower() not in tables.entities:
+                # One letter apart is how a name is misspelt.
+                others = (
+                    n for n in sorted(names) if n.lower() != name.lower() and not one_slip(n.lower(), name.lower())
+                )
+                siblings.setdefault(name.lower(), []).extend(others)
+    return Context({word: tuple(dict.fromkeys(words)) for word, words in siblings.items()}, _own_antonyms(tables))
+
+
+def _names(prompts: Sequence[str], tables: Tables) -> dict[str, set[str]]:
+    """Names by the word before them: those that stand behind the same word are of a kind."""
+    found: dict[str, set[str]] = {}
+    for prompt in prompts:
+        for match in _CAPITAL.finditer(prompt):
+            low = match[1].lower()
+            before = _PLACE.search(prompt[: match.start()])
+            # A capital alone is how titles are written; what the tables know as a common word is none.
+            common = low in tables.words or base_form(low, tables.words) in tables.words
+            if before and low not in _NO_NAMES and (low in tables.names or not common):
+                found.setdefault(before[1], set()).add(match[1])
+    return found
+
+
+def _own_antonyms(tables: Tables) -> Mapping[str, tuple[str, ...]]:
+    shipped = type(tables).default().antonyms
+    own: dict[str, list[str]] = {}
+    for a, b in sorted(tables.antonyms):
+        if (a, b) not in shipped:
+            own.setdefault(a.replace("_", " "), []).append(b.replace("_", " "))
+    return {word: tuple(words) for word, words in own.items()}
