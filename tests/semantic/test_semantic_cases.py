@@ -95,7 +95,6 @@ def test_a_test_for_each_case(pytester: pytest.Pytester, monkeypatch: pytest.Mon
     result = pytester.runpytest_subprocess("-p", "pytest_cachesafe.plugin", "-v")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*test_support?line1? PASSED*", "*test_support?plans? FAILED*"])
-    result.stdout.fnmatch_lines(
-        ["FAILED test_it.py::test_support?plans? - cases.jsonl: line 2: labelled as different*"]
-    )
+    # The short summary has room for as much.
+    result.stdout.fnmatch_lines(["FAILED test_it.py::test_support?plans? - cases.jsonl: line 2: labelled as*"])
     assert "assertions.py" not in result.stdout.str()
