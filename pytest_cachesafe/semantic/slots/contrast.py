@@ -62,7 +62,7 @@ class Contrast:
         out += self._negation()
         out += self._words()
         out += self._quantifiers()
-        if not self.rest_a and not self.rest_b and not out:
+        if not out and not self._meant(self.rest_a) and not self._meant(self.rest_b):
             roles = exchanged_roles(a, b)
             if roles:
                 out.append(roles)

@@ -62,8 +62,7 @@ class Profile:
         """Equal keys: the same prompt but for what never changes an answer."""
         return (
             tuple((i.kind, i.value) for i in self.template),
-            tuple(i.value for i in self.negations),
-            tuple(i.value for i in self.quantifiers),
+            tuple((i.kind, i.value) for i in self.items),
             tuple(i.value for i in self.tenses),
             tuple(i.value for i in self.persons),
         )

@@ -40,7 +40,7 @@ FILLERS = frozenset(
     "again together own indeed anyway anyhow somehow eventually finally immediately today_just online_just here "
     "properly correctly successfully easily easy best better good suddenly ultimately legally simply officially "
     "accidentally personally directly automatically ahead back over up down out away off through around along about "
-    "so well oh such much many more most lot bit really basically exactly specifically approximately roughly "
+    "so well oh such much many more most less least fewer lot bit really basically exactly specifically approximately roughly "
     "particular specific certain various different several whole entire full actual real simple quick truly possible effective proper suitable great "
     "amazing awesome nice favorite favourite top honest serious kinda sorta alot max".split()
 )
@@ -64,7 +64,8 @@ SYMMETRIC = frozenset(
     "compare compatible comparison difference differ different similar same equal married marry dating date friend "
     "related relation combine mix merge meet interact interaction conflict choose engage engaged sibling cousin "
     "neighbor neighbour distance correlate cooperate collaborate versus vs between partner communicate talk overlap "
-    "adjacent together integrate exchange twin equivalent match share living live".split()
+    "adjacent together integrate exchange twin equivalent match share living live relate marry engage connect connected link linked "
+    "belong tie bond akin alike".split()
 )
 
 FUNCTION = frozenset(
@@ -72,7 +73,7 @@ FUNCTION = frozenset(
     "theirs it its who whom whose what which when where why how that this these those there here a an the and or but "
     "if because as until while of at by for with about against between into through during before after above below "
     "to from up down in out on off over under again further then once than too so not no nor only own same such both "
-    "each few more most other some any all every can could may might will would shall should must ought am is are was "
+    "each other some any all every can could may might will would shall should must ought am is are was "
     "were be been being have has had having do does did doing done get got per via upon onto within without across "
     "along toward towards among since despite though although whether unless anything something nothing everything "
     "anyone someone everyone nobody also just very let one ones s d ll ve re m past_be at_least at_most more_than "

@@ -6,7 +6,7 @@ announcements of the question, which never change its answer.
 
 from __future__ import annotations
 
-__all__ = ["CONTRACTED", "EDGE", "EMPTY", "PHRASES", "SEPARABLE"]
+__all__ = ["CONTRACTED", "COURTESY", "COURTESY_MARKS", "EDGE", "EMPTY", "PHRASES", "SEPARABLE"]
 
 PHRASES = """
     turn on = enable
@@ -73,6 +73,12 @@ PHRASES = """
     take away = takeaway
     get back = recover
     go about =
+    do i like = do i
+    can i like = can i
+    do you like have = do you have
+    i guess =
+    or something =
+    or whatever =
     two factor authentication = 2fa
     2 factor authentication = 2fa
     two factor auth = 2fa
@@ -411,6 +417,11 @@ EMPTY = """
     thanks
     thank you
     thanks a lot
+    thanks a million
+    out of interest
+    i was just wondering
+    i m just wondering
+    i am just wondering
     thanks so much
     many thanks
     thank you very much
@@ -563,9 +574,29 @@ EMPTY = """
     am i right
 """
 
-# Empty at the start or at the end of a sentence only: words that mean something elsewhere.
-EDGE = ("so", "ok", "okay", "morning", "evening", "right", "sorry", "also", "and", "but", "now", "then", "thanks", "team",
-        "correct", "yes", "urgent", "urgently", "help", "question", "alright", "oh", "ah", "guys", "folks", "all", "there")  # fmt: skip
+# A clause of nothing but edge words is empty: ", right?", "Morning!".
+EDGE = frozenset(
+    "so ok okay morning afternoon evening right sorry also and but now then thanks team correct yes urgent urgently help "
+    "question alright oh ah guys folks all there hiya hi hello hey yeah yep lol haha asap btw fyi mate again "
+    "quickly cheers ta anyway anyways kind best warm regards".split()
+)
+
+# A clause of nothing but these and function words is courtesy if one of the marks is in it: "Sorry for the bother",
+# "Any help would be greatly appreciated", "Hope you are well".
+COURTESY_MARKS = frozenset(
+    "thank thanks sorry apologies apologize apologise appreciate appreciated obliged grateful hope regards hello hi hiya "
+    "hey dear help advise pardon forgive bother bothering disturb disturbing wondering curious curiosity favor favour "
+    "question questions regards greetings sincerely chance whom wish idea ideas interest interested mind".split()
+)
+COURTESY = COURTESY_MARKS | frozenset(
+    "please well doing day good great nice lovely weekend week silly dumb stupid quick basic simple noob newbie odd weird "
+    "sir madam team support everyone all there folks guys friends friend kind best warm much many lot greatly really very "
+    "truly so just really deeply million advance kindly ask asking tell telling know knowing need require want would like "
+    "concern ignorance may might me you your yours my i we us it is are be am was were do does can could if that this "
+    "these any some one another more thing in of for from on about with to the a an or and but not sure s m re ve d ll "
+    "out bit time trouble someone somebody anyone anybody first advise assist assistance help way moment who "
+    "again finding fine today hear from".split()
+)
 
 # Contractions that are written without the apostrophe.
 CONTRACTED = {

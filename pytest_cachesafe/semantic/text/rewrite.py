@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from pytest_cachesafe.semantic.tables.load import Phrases
-from pytest_cachesafe.semantic.tables.phrases import EDGE
+from pytest_cachesafe.semantic.tables.phrases import COURTESY, COURTESY_MARKS, EDGE
 from pytest_cachesafe.semantic.text.scan import Token
 
 __all__ = ["rewrite"]
 
-_EDGE = frozenset(EDGE)
 # Openers that say nothing in front of a question either: "so how do I …".
-_OPENERS = frozenset(("so", "ok", "okay", "oh", "and", "but", "also", "sorry", "now", "alright", "ah"))
+_OPENERS = frozenset("so ok okay oh and but also sorry now alright ah yeah yep like btw fyi hiya hi hello hey".split())
+_CLOSERS = frozenset("asap lol haha mate ta cheers btw urgently thx".split())
 # How far a particle may stand behind its verb: "turn the weekly report emails off".
 _REACH = 6
 
@@ -76,12 +76,24 @@ def _without_edges(tokens: list[Token]) -> list[Token]:
         if token is not None and (token.kind != "p" or token.word in '%°£$€¥₹/()"'):
             clause.append(token)
             continue
-        if not all(t.word in _EDGE for t in clause):
-            start = 0
-            while clause[start].word in _OPENERS:
-                start += 1
-            out += clause[start:]
+        out += _without_courtesy(clause)
         if token is not None:
             out.append(token)
         clause = []
     return out
+
+
+def _without_courtesy(clause: list[Token]) -> list[Token]:
+    words = [t.word for t in clause]
+    if all(w in EDGE for w in words):
+        return []
+    if not COURTESY_MARKS.isdisjoint(words) and all(w in COURTESY for w in words):
+        return []
+    start, end = 0, len(clause)
+    if words[:2] == ["right", "so"]:
+        start = 2
+    while start < end - 1 and words[start] in _OPENERS:
+        start += 1
+    while end > start + 1 and words[end - 1] in _CLOSERS:
+        end -= 1
+    return clause[start:end]
