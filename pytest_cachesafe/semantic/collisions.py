@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from pytest_cachesafe.semantic.encoder import Encoder
     from pytest_cachesafe.semantic.judge import CollisionJudge
+    from pytest_cachesafe.semantic.similarity import ClosePairs
 
     Array = np.ndarray[Any, np.dtype[np.float32]]
 
@@ -73,10 +74,7 @@ def find_collisions(
     vectors = encoder.embed(found.texts)
     check_not_constant(encoder, vectors)
     close = close_pairs(vectors, threshold, max(threshold - margin, -1.0), most)
-    judged = [
-        _judged(judge, found, threshold, int(a), int(b), float(similarity), allowed)
-        for a, b, similarity in zip(close.a, close.b, close.similarity, strict=True)
-    ]
+    judged = _all_judged(judge, found, threshold, close, allowed)
     a, b, similarity = close.closest
     nearest = next((p for p in judged if (p.verdict.a, p.verdict.b) == (found.texts[a], found.texts[b])), None)
     longer, cut = _cut(encoder, found)
@@ -190,6 +188,24 @@ def pairs_left(found: PromptSet, allowed: Allowances) -> int:
     if sum(1 for entry in allowed if entry.a in found and entry.b in found) == pairs:
         raise UsageError(f"allow names every pair of the {len(found)} prompts: nothing is left to compare")
     return pairs
+
+
+def _all_judged(
+    judge: CollisionJudge, found: PromptSet, threshold: float, close: ClosePairs, allowed: Allowances
+) -> list[JudgedPair]:
+    from pytest_cachesafe.report.progress import Progress
+
+    judged: list[JudgedPair] = []
+    bar = Progress()
+    try:
+        for a, b, similarity in zip(close.a, close.b, close.similarity, strict=True):
+            judged.append(_judged(judge, found, threshold, int(a), int(b), float(similarity), allowed))
+            # A verifier may take a second a pair.
+            if (judge.verifier is not None or not len(judged) % 256) and bar.due():
+                bar.show(len(judged), len(close), f"{len(judged):,} of {len(close):,} close pairs judged")
+    finally:
+        bar.clear()
+    return judged
 
 
 def _judged(

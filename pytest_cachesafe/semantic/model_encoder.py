@@ -49,6 +49,7 @@ class ModelEncoder:
 
     def __init__(self, name_or_path: str | os.PathLike[str], *, keep: bool = True) -> None:
         self._folder = find_encoder(name_or_path)
+        _check_modules(self._folder)
         self.name = canonical_name(os.fspath(name_or_path))
         self.window = _window(self._folder)
         self.notes: list[str] = []
@@ -116,6 +117,25 @@ class ModelEncoder:
             self._tokenizer = _tokenizer(self._folder, self.name)
         ids: list[int] = self._tokenizer.encode(text).ids
         return ids
+
+
+def _check_modules(folder: Path) -> None:
+    """Only modules of sentence-transformers itself: before its version 6 it imports any that a folder names.
+
+    Raises:
+        UsageError: a module of another package, or of the folder's own code.
+    """
+    file = folder / "modules.json"
+    try:
+        types = [str(module["type"]) for module in json.loads(file.read_text(encoding="utf-8"))]
+    except (OSError, ValueError, TypeError, KeyError) as error:
+        raise UsageError(f"{file} cannot be read: {one_line(error)}") from error
+    for name in types:
+        if not name.startswith("sentence_transformers."):
+            raise UsageError(
+                f"{file} names {name}, which is code that comes with the model and is never run here: load the model "
+                "yourself and give it as encoder"
+            )
 
 
 def _load(folder: Path, name: str) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -134,6 +135,23 @@ def test_a_model_that_is_nowhere(tmp_path: Any, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("CACHESAFE_CACHE", str(tmp_path / "cache"))
     with pytest.raises(UsageError, match="nobody/no-encoder"):
         load_encoder("nobody/no-encoder")
+
+
+@pytest.mark.parametrize(
+    ("modules", "words"),
+    [
+        ('[{"type": "my_code.Evil"}]', r"names my_code\.Evil, which is code that comes with the model"),
+        ('[{"type": "sentence_transformers.models.Transformer"}, {"type": "evil.Pooling"}]', r"names evil\.Pooling"),
+        ("{", "cannot be read"),
+        ("[1]", "cannot be read"),
+    ],
+)
+def test_code_that_comes_with_a_model_is_never_run(tmp_path: Path, modules: str, words: str) -> None:
+    for name in ("config.json", "model.safetensors"):
+        (tmp_path / name).write_text("{}", encoding="utf-8")
+    (tmp_path / "modules.json").write_text(modules, encoding="utf-8")
+    with pytest.raises(UsageError, match=words):
+        load_encoder(tmp_path)
 
 
 @settings(deadline=None, max_examples=60)
