@@ -196,6 +196,8 @@ class Contrast:
         out = []
         for x in a:
             for y in b:
+                if x.value in tables.units and y.value in tables.units and self.framed:
+                    return [Found("unit", "certain", (x,), (y,))]
                 sets = tables.entities
                 if x.value in sets and y.value in sets and sets[str(x.value)] & sets[str(y.value)]:
                     return [Found("entity", "certain", (x,), (y,))]
@@ -252,7 +254,12 @@ class Contrast:
         a, b = {i.value for i in self.a.tenses}, {i.value for i in self.b.tenses}
         if not self.aligned or a == b or self.a.negations:
             return []
-        if ("past" in a) != ("past" in b) or ("future" in a) != ("future" in b):
+        now = {"present", "future"}
+        if "being" in a | b:
+            # "Why is it declined", "why was it being declined".
+            return []
+        past = ("past" in a and "past" not in b and b & now) or ("past" in b and "past" not in a and a & now)
+        if past or ("becoming" in a) != ("becoming" in b):
             return [Found("tense", "suspect", self.a.tenses, self.b.tenses)]
         return []
 

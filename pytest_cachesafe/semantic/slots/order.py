@@ -12,7 +12,7 @@ from pytest_cachesafe.semantic.tables.grammar import CONNECTORS, SYMMETRIC
 __all__ = ["exchanged_arguments", "exchanged_roles"]
 
 # Prepositions whose argument decides: "from A" is not "to A". After for, with and on either order may be meant.
-_DECISIVE = ("from", "to", "than", "before", "after", "against", "over", "under", "above", "below", "behind", "by")
+_DECISIVE = ("from", "to", "than", "before", "after", "against", "over", "under", "above", "below", "behind", "by", "more_than", "less_than")
 
 
 def exchanged_arguments(a: Profile, b: Profile) -> Found | None:
@@ -53,7 +53,8 @@ def _swap(a: Sequence[Item], b: Sequence[Item]) -> Found | None:
     i, j = apart
     if a[i].value != b[j].value or a[j].value != b[i].value:
         return None
-    if "function" in (a[i].kind, a[j].kind):
+    # Parts of a date stand in any order.
+    if not {a[i].kind, a[j].kind} <= {"word", "number", "code", "language", "format", "version"}:
         return None
     between = a[i + 1 : j]
     # "A and B", "A with B": either order is the same; neighbours may be two words of one noun.
@@ -69,6 +70,9 @@ def _voice(a: Profile, b: Profile) -> Found | None:
         return None
     active, passive, agent = (b, a, agents_a[0]) if agents_a else (a, b, agents_b[0])
     order = [w.value for w in active.words]
+    if len(order) < 3:
+        # Subject, verb and agent; "by card" is none.
+        return None
     subject = passive.words[0].value if passive.words else None
     if agent.value not in order or subject not in order or subject == agent.value:
         return None
@@ -80,6 +84,9 @@ def _voice(a: Profile, b: Profile) -> Found | None:
 def _asked_for(a: Profile, b: Profile) -> Found | None:
     """Who does it, and to whom: "who reports to X", "who does X report to"."""
     if not (a.template and b.template and a.template[0].value == b.template[0].value == "who"):
+        return None
+    if any(i.value == "of" for i in (*a.template, *b.template)):
+        # "X's manager", "the manager of X".
         return None
     if len(a.words) != 2 or [w.value for w in a.words] != [w.value for w in reversed(b.words)]:
         return None

@@ -22,6 +22,7 @@ def leftovers(a: Sequence[Item], b: Sequence[Item], tables: Tables, close: bool)
     have_a, have_b = {x.value for x in a}, {y.value for y in b}
     rest_a = _once([x for x in a if x.value not in have_b])
     rest_b = _once([y for y in b if y.value not in have_a])
+    rest_a, rest_b = _unsaid(rest_a, b, tables), _unsaid(rest_b, a, tables)
     if not rest_a or not rest_b:
         return rest_a, rest_b
     gone_a: set[int] = set()
@@ -38,6 +39,18 @@ def leftovers(a: Sequence[Item], b: Sequence[Item], tables: Tables, close: bool)
     out_a = [x for i, x in enumerate(rest_a) if i not in gone_a and not _said(x, matched_b, tables, close)]
     out_b = [y for j, y in enumerate(rest_b) if j not in gone_b and not _said(y, matched_a, tables, close)]
     return out_a, out_b
+
+
+def _unsaid(rest: list[Item], others: Sequence[Item], tables: Tables) -> list[Item]:
+    """Without words that repeat what both say: "what price does it cost" and "what is the price"."""
+    if not rest:
+        return rest
+    mine = {x.value for x in rest}
+    groups: set[int] = set()
+    for y in others:
+        if y.value not in mine:
+            groups |= tables.synonyms.get(str(y.value), frozenset())
+    return [x for x in rest if groups.isdisjoint(tables.synonyms.get(str(x.value), ()))]
 
 
 def _once(items: list[Item]) -> list[Item]:

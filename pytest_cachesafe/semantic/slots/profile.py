@@ -23,7 +23,7 @@ _WH = {"what": "what", "which": "what", "when": "when", "where": "where", "who":
        "why": "why", "how": "how"}  # fmt: skip
 # How a clause begins that tells where the asker stands, in front of the question itself.
 _TELLING = frozenset("i we my our there it the this he she they".split())
-_ARGUMENTS = frozenset("from to into onto by than before after against over under for with on behind above below".split())
+_ARGUMENTS = frozenset("from to into onto by than before after against over under for with on behind above below more_than less_than".split())
 # Contracted "not" in front of the subject asks the same as without: "Don't you ship …?".
 _ASKS = frozenset("does is are can could would will was were did has have should must".split())
 _SUBJECTS = frozenset("i you we they he she it the a an my your our this that these those there".split())
@@ -102,7 +102,7 @@ class _Builder:
         clause = 0
         at = 0
         fresh = True
-        reader = Reader(self.tokens, self.tables.units)
+        reader = Reader(self.tokens, self.tables.units, self.tables.names)
         while at < len(self.tokens):
             token = self.tokens[at]
             if token.kind == "p" and token.word in ".?!,;:\n":
@@ -194,10 +194,9 @@ class _Builder:
         if word in grammar.PERSONS:
             self.persons.append(Item("person", word, token.start, token.end, clause))
             return
-        if word in grammar.TENSES and word != "become":
+        if word in grammar.TENSES:
             self.tenses.append(Item("tense", grammar.TENSES[word], token.start, token.end, clause))
-            if word != "becoming":
-                return
+            return
         if word in grammar.ARTICLES or word in grammar.AUX or word in _OWN:
             return
         if word in _SELF:

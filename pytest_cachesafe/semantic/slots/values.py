@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 
 from pytest_cachesafe.semantic.slots.item import Item
 from pytest_cachesafe.semantic.tables import measures
@@ -10,13 +10,14 @@ from pytest_cachesafe.semantic.text.scan import Token
 
 __all__ = ["Reader"]
 
-_SHORT_DATES = frozenset("jan feb mar apr may jun jul aug sep sept oct nov dec march mon tue wed thu fri sun".split())
-_BEFORE_DATES = frozenset("in of by since until till next last this every during from through on before after each".split())
+_SHORT_DATES = frozenset("sat jan feb mar apr may jun jul aug sep sept oct nov dec march mon tue wed thu fri sun".split())
+_BEFORE_DATES = frozenset("in of a by since until till next last this every during from through on before after each".split())
 _CURRENCY_SIGNS = frozenset("£$€¥₹")
 _CURRENCY_CODES = frozenset(("rs", "usd", "eur", "gbp", "inr", "chf", "cad", "aud", "jpy"))
 _FRONT = frozenset(("this", "next", "last", "previous"))
 _SPANS = frozenset(("week", "month", "year", "quarter", "night", "weekend", "fortnight", "decade", "morning", "evening"))
 _YEAR_FRONT = frozenset("in of since for by until during before after from to the and or between year".split())
+_VERSIONED = frozenset(("version", "release", "ver", "v", "python", "java", "node", "php", "ruby", "perl", "go"))
 _PER = frozenset(("per", "each", "every", "/"))
 _WHOLE_DAY = {"noon": 720, "midday": 720, "midnight": 0}
 
@@ -24,9 +25,10 @@ _WHOLE_DAY = {"noon": 720, "midday": 720, "midnight": 0}
 class Reader:
     """Reads one prompt's tokens from the left; `read(at, clause)` gives items and where to go on, or None."""
 
-    def __init__(self, tokens: Sequence[Token], units: Mapping[str, tuple[str, float]]) -> None:
+    def __init__(self, tokens: Sequence[Token], units: Mapping[str, tuple[str, float]], names: Set[str]) -> None:
         self.tokens = tokens
         self.units = units
+        self.names = names
         # Tokens that another value has taken along ("3 o'clock tomorrow AFTERNOON").
         self.taken: set[int] = set()
 
@@ -178,7 +180,9 @@ class Reader:
             before = self.word(begin - 1)
             if before in _YEAR_FRONT or before in measures.MONTHS or self.kind(end) in {"", "p"}:
                 return self._item("date", ("n", text), begin, end, clause)
-        return self._item("number", ("n", _plain(text)), begin, end, clause, (text, ""))
+        # "Postgres 14", "version 2".
+        kind = "version" if self.word(begin - 1) in self.names or self.word(begin - 1) in _VERSIONED else "number"
+        return self._item(kind, ("n", _plain(text)), begin, end, clause, (text, ""))
 
     def _value(self, at: int) -> tuple[float, str, int] | None:
         """Number in digits or words, its text in digits, and the token behind it."""

@@ -16,8 +16,8 @@ AUX = frozenset(
 
 TENSES = {
     "did": "past", "was": "past", "were": "past", "had": "past", "past_be": "past", "will": "future", "shall": "future",
-    "do": "present", "does": "present", "is": "present", "are": "present", "am": "present", "becoming": "future",
-    "become": "future",
+    "do": "present", "does": "present", "is": "present", "are": "present", "am": "present", "becoming": "becoming",
+    "being": "being",
 }  # fmt: skip
 
 NEGATIONS = frozenset("not no never without none neither nor nothing nobody nowhere hardly barely except non".split())

@@ -107,7 +107,7 @@ MONTHS |= {name[:3]: at + 1 for at, name in enumerate(_MONTH_NAMES)} | {"sept": 
 _DAY_NAMES = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 WEEKDAYS = {name: name for name in _DAY_NAMES} | {name + "s": name for name in _DAY_NAMES}
 WEEKDAYS |= {"mon": "monday", "tue": "tuesday", "tues": "tuesday", "wed": "wednesday", "thu": "thursday",
-             "thur": "thursday", "thurs": "thursday", "fri": "friday", "weekday": "weekday", "weekdays": "weekday",
+             "thur": "thursday", "thurs": "thursday", "fri": "friday", "sat": "saturday", "sun": "sunday", "weekday": "weekday", "weekdays": "weekday",
              "weekend": "weekend", "weekends": "weekend"}  # fmt: skip
 
 # Adverbs and adjectives of frequency = the unit they count.

@@ -303,6 +303,39 @@ PHRASES = """
     in what way = how
     in which way = how
     what is the best way to = how do i
+    what is the right way to = how do i
+    what is the correct way to = how do i
+    what is the quickest way to = how do i
+    what would be the best way to = how do i
+    what do i need to do to = how do i
+    what do i have to do to = how do i
+    what must i do to = how do i
+    what should i do to = how do i
+    how would one = how do i
+    how does one = how do i
+    how might i = how do i
+    how am i able to = how can i
+    how is it possible to = how can i
+    in what way can i = how do i
+    what steps do i take to = how do i
+    what are the steps for = how do i
+    what s the easiest way to = how do i
+    what s the quickest way to = how do i
+    what s the procedure for = how do i
+    what s the process to = how do i
+    what is the process to = how do i
+    what is the procedure to = how do i
+    is there an option to = how do i
+    is there a possibility to = can i
+    would it be possible to = can i
+    is it allowed to = can i
+    is it permitted to = can i
+    am i permitted to = can i
+    may i = can i
+    do i have permission to = can i
+    are there any = is there
+    have you got = do you have
+    do you offer = do you have
     what is the way to = how do i
     what s the best way to = how do i
     what s the way to = how do i
@@ -606,5 +639,11 @@ CONTRACTED = {
     "whats": "what is", "wheres": "where is", "hows": "how is", "whos": "who is", "whens": "when is",
     "im": "i am", "ive": "i have", "youre": "you are", "theyre": "they are", "thats": "that is", "theres": "there is",
     "gonna": "will", "wanna": "want to", "gotta": "must", "lemme": "let me", "gimme": "show", "ain't": "is not",
-    "u": "you", "ur": "your", "r": "are", "ya": "you",
+    "u": "you", "ur": "your", "r": "are", "ya": "you", "appt": "appointment", "acct": "account", "pwd": "password",
+    "pw": "password", "dept": "department", "govt": "government", "mgr": "manager", "mgmt": "management",
+    "qty": "quantity", "amt": "amount", "addr": "address", "config": "configuration", "auth": "authentication",
+    "thru": "through", "cos": "because", "cuz": "because", "bc": "because", "tmrw": "tomorrow", "tmr": "tomorrow",
+    "alot": "many", "approx": "about", "tel": "phone", "temp": "temporary", "esp": "especially", "engg": "engineering",
+    "max": "maximum", "req": "request",
+    "num": "number", "nos": "numbers", "txn": "transaction", "dob": "birthday", "pls": "", "plz": "",
 }  # fmt: skip

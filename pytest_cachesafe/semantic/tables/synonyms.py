@@ -9,7 +9,7 @@ from __future__ import annotations
 __all__ = ["SYNONYMS"]
 
 SYNONYMS = """
-    delete remove erase wipe scrap discard purge
+    delete remove erase wipe scrap discard purge clear
     cancel terminate void
     change update modify edit amend alter adjust switch
     create make generate produce

@@ -13,6 +13,8 @@ __all__ = ["rewrite"]
 # Openers that say nothing in front of a question either: "so how do I …".
 _OPENERS = frozenset("so ok okay oh and but also sorry now alright ah yeah yep like btw fyi hiya hi hello hey".split())
 _CLOSERS = frozenset("asap lol haha mate ta cheers btw urgently thx".split())
+# Words that English says twice on purpose.
+_TWICE = frozenset(("that", "had", "is", "no", "very", "so"))
 # How far a particle may stand behind its verb: "turn the weekly report emails off".
 _REACH = 6
 
@@ -24,6 +26,10 @@ def rewrite(tokens: list[Token], phrases: Phrases, separable: Mapping[tuple[str,
     count = len(tokens)
     while at < count:
         token = tokens[at]
+        if at and token.word == tokens[at - 1].word and token.kind == "w" and token.word not in _TWICE:
+            # A word said twice: "how do I do I".
+            at += 1
+            continue
         entries = phrases.get(token.word)
         if entries is not None:
             for words, stands in entries:

@@ -31,10 +31,12 @@ def mended(
         other_strange: strange words of the other prompt; two strange words must be long to be one.
         common: words a slip hardly ever makes.
     """
+    joined = _joined(tokens, other)
+    tokens = joined or tokens
     mine = {t.word for t in tokens}
     candidates = list(dict.fromkeys(t.word for t in other if t.kind == "w" and t.word not in mine))[:_MOST_CANDIDATES]
     if not candidates:
-        return None
+        return joined
     right: dict[str, str] = {}
     for word in list(strange)[:_MOST_STRANGE]:
         best = min(
@@ -55,8 +57,21 @@ def mended(
             if meant in wanted:
                 right[word] = meant
     if not right:
-        return None
+        return joined
     return [t._replace(word=right[t.word]) if t.kind == "w" and t.word in right else t for t in tokens]
+
+
+def _joined(tokens: Sequence[Token], other: Sequence[Token]) -> list[Token] | None:
+    """Two words that the other prompt writes as one (wi-fi, voice mail); None where there are none."""
+    single = {t.word for t in other if t.kind == "w" and len(t.word) > 3}
+    out: list[Token] = []
+    for token in tokens:
+        last = out[-1] if out else None
+        if last is not None and last.kind == token.kind == "w" and last.word + token.word in single:
+            out[-1] = Token(last.word + token.word, "w", last.start, token.end)
+        else:
+            out.append(token)
+    return out if len(out) < len(tokens) else None
 
 
 def _allowed(a: str, b: str, strange: Collection[str]) -> int:
