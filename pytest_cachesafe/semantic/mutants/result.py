@@ -117,8 +117,8 @@ class MutantReport:
 
     @property
     def kinds(self) -> list[KindResult]:
-        """By mutator, the one that is served wrongly most often first."""
-        return sorted(_grouped(self.mutants), key=lambda found: (-(found.served.value or 0.0), found.name))
+        """By mutator, the one of which most is known to be served wrongly first (lower end of the interval)."""
+        return sorted(_grouped(self.mutants), key=lambda found: (-found.served.low, found.name))
 
     @property
     def twin_kinds(self) -> list[KindResult]:
