@@ -43,7 +43,8 @@ def _lines(report: EngineReport, verbosity: int) -> Iterator[str]:
     name = f" [{visible(report.name)}]" if report.name else ""
     front_end = visible(report.front_end)
     if failures:
-        yield f"{report.engine} does not reuse enough{name}: {visible(failures[0])} [{front_end}]"
+        head = "prompt is not complete" if failures[0] == report.missing else f"{report.engine} does not reuse enough"
+        yield f"{head}{name}: {visible(failures[0])} [{front_end}]"
         for text in failures[1:]:
             yield f"  also: {visible(text)}"
         yield f"  {visible(summary(report))}"
@@ -68,7 +69,12 @@ def _row(request: RequestReuse, report: EngineReport, longest: int, width: int) 
     # Something reused shows, and something computed as well: the last token always is.
     full = min(max(round(request.cached_tokens * _BAR / longest), request.cached_tokens > 0), cells - 1)
     bar = "█" * full + "░" * (cells - full)
-    words = why(request, report) if request.against is not None or not request.admitted else "first of its conversation"
+    if request.reset is not None:
+        words = f"a new beginning ({request.reset})"
+    elif request.against is None and request.admitted:
+        words = "first of its conversation"
+    else:
+        words = why(request, report)
     numbers = f"{request.cached_tokens:>{width},} of {request.tokens:>{width},}"
     return f"  request {request.request:>3}  {bar:<{_BAR}}  {numbers}  {visible(words)}".rstrip()
 

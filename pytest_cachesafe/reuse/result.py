@@ -26,6 +26,10 @@ class RequestReuse:
     stable_tokens: int = 0
     cached_tokens: int = 0
     admitted: bool = True
+    # Only text behind the last message changed: a loss that does not grow.
+    tail: bool = False
+    # The declared reset that makes this a new beginning.
+    reset: str | None = None
     # Stable, but not in whole blocks, or the last token of the prompt, which is always computed.
     rounding_tokens: int = 0
     # Stored under another salt or adapter.
@@ -53,6 +57,8 @@ class RequestReuse:
             "stable_tokens": self.stable_tokens,
             "cached_tokens": self.cached_tokens,
             "admitted": self.admitted,
+            "tail": self.tail,
+            "reset": self.reset,
             "lost": {
                 "changed": self.changed_tokens,
                 "rounding": self.rounding_tokens,
@@ -78,6 +84,9 @@ class EngineReport:
     # Every request must find what the engine can keep of the one it continues.
     all_that_can_be: bool = False
     min_cached: int | float | None = None
+    # What the template leaves out of the prompts: what is reused is then not what was meant.
+    missing: str | None = None
+    over_resets: str | None = None
     min_share: float | None = None
     name: str | None = None
     notes: list[str] = field(default_factory=list)
@@ -126,6 +135,7 @@ class EngineReport:
             "unit": self.unit,
             "front_end": self.front_end,
             "limits": self.limits,
+            "not_rendered": self.missing,
             "tokens": self.tokens,
             "cached_tokens": self.cached_tokens,
             "share": round(self.share, 6),

@@ -34,10 +34,15 @@ def why(request: RequestReuse, report: EngineReport) -> str:
     if report.limits is not None:
         return report.limits
     losses = [
-        (request.changed_tokens, "changed: the prompt does not begin with all of the one it continues"),
+        (
+            request.changed_tokens,
+            "of the tail are rendered differently"
+            if request.tail
+            else "changed: the prompt does not begin with all of the one it continues",
+        ),
         (request.namespace_tokens, "stored under another salt or adapter"),
         (request.evicted_tokens, "evicted for lack of room"),
-        (request.rounding_tokens, f"behind the last whole {'block' if report.unit > 1 else 'token'} of {report.unit}"),
+        (request.rounding_tokens, _rounding(request, report)),
     ]
     told = [(n, words) for n, words in losses if n > 0]
     return "; ".join(f"{number(n, 'token')} {words}" for n, words in sorted(told, key=lambda x: -x[0]))
@@ -49,6 +54,10 @@ def failures(report: EngineReport) -> list[str]:
 
 
 def _failures(report: EngineReport) -> Iterator[str]:
+    if report.missing is not None:
+        yield report.missing
+    if report.over_resets is not None:
+        yield report.over_resets
     if report.all_that_can_be:
         short = [(missing, r) for r in report.continuing if (missing := _avoidable(r, report)) > 0]
         if short:
@@ -76,11 +85,22 @@ def _failures(report: EngineReport) -> Iterator[str]:
         )
 
 
+def _rounding(request: RequestReuse, report: EngineReport) -> str:
+    """Why tokens that are the same and were stored are computed all the same."""
+    if request.stable_tokens >= request.tokens:
+        last = "of the last block: the last token of a prompt is always computed"
+        return last if report.unit > 1 else "at the end: the last token of a prompt is always computed"
+    if report.unit > 1:
+        return f"behind the last whole block of {report.unit}"
+    return f"that {report.engine} does not find again, set up like this"
+
+
 def _avoidable(request: RequestReuse, report: EngineReport) -> int:
     """Tokens of the continued request that are not found although whole blocks of them could be."""
     if report.limits is not None or not request.admitted:
         return request.continued_tokens
-    return request.changed_tokens + request.namespace_tokens + request.evicted_tokens
+    changed = 0 if request.tail else request.changed_tokens
+    return changed + request.namespace_tokens + request.evicted_tokens
 
 
 def _also(short: list[tuple[int, RequestReuse]], worst: RequestReuse) -> str:

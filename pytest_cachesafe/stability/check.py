@@ -98,7 +98,7 @@ class Check:
             layout=render,
         )  # fmt: skip
         if meter is not None:
-            report.reuse = meter.report(outcome.front_end)
+            report.reuse = meter.report(outcome)
         report.toggles = self._toggles(base, front_end)
         report.perturbed = self._perturbed(base, front_end, acceptances, outcome)
         if self.made.clock:
@@ -116,9 +116,10 @@ class Check:
         """What sends each prompt to the engine that was asked for as well; None without one."""
         if self.options.engine is None:
             return None
-        from pytest_cachesafe.reuse import Metered
+        from pytest_cachesafe.reuse.check import Metered
 
-        return Metered(self.options.engine, self.options.block_size)
+        # The option also counts blocks of the comparison, so it is no mistake beside an engine that has none.
+        return Metered(self.options.engine, None, self.options.block_size)
 
     def reproduce(self, report: StabilityReport) -> str | None:
         """The command that shows the worst step again."""

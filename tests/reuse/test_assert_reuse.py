@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -119,6 +120,71 @@ def test_a_second_statement_beside_stability() -> None:
     assert assert_prefix_stable(grown(40, 72)).as_dict()["reuse"] is None
 
 
+def test_a_tail_that_the_template_drops_is_no_failure(qwen3_dir: Path) -> None:
+    # Without thinking, Qwen3's generation prompt opens and closes an empty think block, which history does not keep.
+    chat = [
+        {"role": "user", "content": "Name a river in France, one that does not flow through Paris."},
+        {"role": "assistant", "content": "The Loire."},
+        {"role": "user", "content": "And one in Spain?"},
+    ]
+    report = assert_reuse(chat, template=str(qwen3_dir), template_kwargs={"enable_thinking": False})
+    (second,) = report.continuing
+    assert second.tail
+    assert second.changed_tokens == 4
+    assert second.cached_tokens == second.stable_tokens // 16 * 16
+
+
+def test_tools_that_the_template_drops_are_no_pass(smollm2_tokenizer_dir: Path) -> None:
+    chat = [
+        {"role": "user", "content": "Is it raining?"},
+        {"role": "assistant", "content": "Yes."},
+        {"role": "user", "content": "And now?"},
+    ]
+    tool = {"type": "function", "function": {"name": "look_outside", "parameters": {"type": "object"}}}
+    with pytest.raises(
+        ReuseFailure, match="prompt is not complete: not rendered: the template leaves out tools look_outside"
+    ):
+        assert_reuse(chat, template=str(smollm2_tokenizer_dir), tools=[tool])
+
+
+def test_chats_side_by_side_in_one_list() -> None:
+    other = list(range(700, 764))
+    report = assert_reuse([A, other, [*A, 1, 2], [*other, 3], A])
+    assert [r.against for r in report.requests] == [None, None, 0, 1, 0]
+
+
+def test_a_prompt_that_continues_none_is_held_against_the_one_before() -> None:
+    with pytest.raises(ReuseFailure, match="request 1 finds 0 of the 64 tokens of request 0: 64 tokens changed"):
+        assert_reuse([A, list(range(700, 764))])
+
+
+def test_a_declared_reset_has_nothing_to_find() -> None:
+    system = {"role": "system", "content": "Be brief."}
+    ask = {"role": "user", "content": "How many days of leave do I have, and whom do I ask for them?"}
+    more = [ask, {"role": "assistant", "content": "28."}, {"role": "user", "content": "Whom?"}]
+    requests = [[system, ask], [system, *more], [system, {"role": "user", "content": "<summary>28 days.</summary>"}]]
+
+    def ids(chat: list[dict[str, Any]]) -> list[int]:
+        return [ord(c) for m in chat for c in f"{m['role']}: {m['content']}\n"]
+
+    with pytest.raises(ReuseFailure, match="request 2 finds"):
+        assert_reuse(requests, template=ids)
+    report = assert_reuse(requests, template=ids, resets=[2], max_resets=1)
+    assert report.requests[2].reset is not None
+    assert len(report.continuing) == 1
+    with pytest.raises(ReuseFailure, match="1 resets happened, max_resets is 0"):
+        assert_reuse(requests, template=ids, resets=[2], max_resets=0)
+
+
+def test_words_for_what_is_not_found() -> None:
+    retry = assert_reuse([A, A]).text()
+    assert "16 tokens of the last block: the last token of a prompt is always computed" in retry
+    single = assert_reuse([A, A], engine="sglang").text()
+    assert "1 token at the end: the last token of a prompt is always computed" in single
+    cut = check_reuse([A, [*A[:40], 7]], engine=PrefixCache("llamacpp", model_type="recurrent"))
+    assert "40 tokens that llama.cpp does not find again" in cut.text()
+
+
 @pytest.mark.parametrize(
     ("options", "words"),
     [
@@ -130,6 +196,8 @@ def test_a_second_statement_beside_stability() -> None:
         ({"min_share": 80}, "min_share=80"),
         ({"min_chached": 3}, "did you mean 'min_cached'"),
         ({"block_size": 0}, "block_size"),
+        ({"block_size": 16, "engine": "sglang"}, "means nothing to SGLang"),
+        ({"block_size": 16, "engine": PrefixCache("vllm")}, "beside a PrefixCache"),
     ],
 )
 def test_misuse_is_one_line(options: dict[str, Any], words: str) -> None:
