@@ -11,19 +11,23 @@ from pytest_cachesafe.usage import UsageError
 if TYPE_CHECKING:
     from pytest_cachesafe.report.visible import Redact
     from pytest_cachesafe.semantic.judge import CollisionJudge
+    from pytest_cachesafe.semantic.prompts import PromptSet
     from pytest_cachesafe.semantic.result import CollisionReport
+    from pytest_cachesafe.semantic.sweep.result import SweepReport
 
 __all__ = ["add", "run"]
 
 # Distinct prompts of a log that are compared: all pairs of them take some seconds.
 _MOST_OF_LOG = 20_000
+_CURVES = ("csv", "svg", "html")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare arguments."""
     parser.epilog = (
-        "Exit status: 0 no certain collision (suspects are notes), 1 collisions (--strict: suspects and unused allow "
-        "entries as well), 2 it could not be done."
+        "Exit status: 0 no certain collision (suspects, mutants and sweeps are notes), 1 collisions (--strict: also "
+        "suspects, unused allow entries, mutants served wrongly, a sweep without safe threshold), 2 it could not be "
+        "done."
     )
     parser.add_argument("prompts", metavar="PROMPTS", nargs="?",
         help='a prompt a line (.txt), or JSON lines: a text or {"prompt": …} each (.jsonl); - is standard input',
@@ -40,10 +44,21 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--allow", metavar="FILE.jsonl",
         help='pairs that may share an answer: {"a", "b", "reason"} lines; unused ones are told',
     )  # fmt: skip
+    parser.add_argument("--mutants", action="store_true",
+        help="also change the prompts in one place each and tell which changes the cache would serve wrongly",
+    )  # fmt: skip
+    parser.add_argument("--seed", metavar="N", type=int, default=0, help="other seeds draw other mutants (default 0)")
+    parser.add_argument("--sweep", metavar="FILE.jsonl", nargs="?", const=True,
+        help='hits and wrong hits over all thresholds, of {"a", "b", "same_answer"} lines (default: those of --pairs)',
+    )  # fmt: skip
+    parser.add_argument("--budget", metavar="W", type=float,
+        help="share of the pairs with different answers that a safe threshold may serve (default 0.01)",
+    )  # fmt: skip
+    parser.add_argument("--curve", metavar="FILE", help="write the sweep to FILE.csv, FILE.svg or FILE.html")
 
 
 def run(args: argparse.Namespace) -> Result:
-    """Exit status as the report says.
+    """Exit status as the epilog says.
 
     Raises:
         UsageError: input or options that cannot be used.
@@ -51,20 +66,95 @@ def run(args: argparse.Namespace) -> Result:
     from pytest_cachesafe.semantic.judge import CollisionJudge
     from pytest_cachesafe.semantic.threshold import parse_threshold
 
-    given = [word for word in ("prompts", "pairs", "log") if getattr(args, word) is not None]
-    if len(given) != 1:
-        what = "nothing to judge" if not given else f"{' and '.join(given)} exclude each other"
-        raise UsageError(f"collisions: {what}; name PROMPTS, --pairs FILE or --log FILE")
+    _check(args)
     threshold = parse_threshold(_number(args.threshold), "--threshold")
-    # Checked already; text with a unit would be read as a number without one.
+    # Checked already; a small one without its unit would be refused once more.
     judge = CollisionJudge(_encoder(args.encoder), f"similarity:{threshold!r}")
-    report = _judged(args, judge)
-    text = report.text(args.verbose, args.redact)
-    status = report.exit_status(strict=args.strict)
-    if status and not report.exit_status():
+    texts: list[str] = []
+    data: dict[str, Any] = {}
+    status = notes = 0
+    prompts, left_out = _prompts(args)
+    if not isinstance(args.sweep, str) or prompts is not None or args.pairs is not None:
+        report = _judged(args, judge, prompts)
+        if left_out:
+            first = f"the first {report.distinct:,} distinct prompts of the log were compared"
+            report.notes.append(f"{first}; {left_out:,} lines hold others")
+        texts.append(report.text(args.verbose, args.redact))
+        data |= report.as_dict()
+        status, notes = report.exit_status(), report.exit_status(strict=True)
+    if args.mutants:
+        mutants = judge.mutants(prompts or (), seed=args.seed)
+        texts.append(mutants.text(args.verbose, args.redact))
+        data["mutants"] = mutants.as_dict()
+        notes |= bool(mutants.wrong)
+    if args.sweep:
+        sweep = _sweep(args, judge)
+        texts.append(sweep.text(args.verbose))
+        data["sweep"] = sweep.as_dict()
+        notes |= all(advice.outcome != "safe" for advice in sweep.advice)
+    text = "\n\n".join(text.rstrip("\n") for text in texts)
+    if args.strict and notes and not status:
+        status = 1
         first, _, rest = text.partition("\n")
         text = f"{first}; notes count (--strict)\n{rest}"
-    return Result(text, _redacted(report.as_dict(), args.redact), status)
+    return Result(text, _redacted(data, args.redact), status)
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Which options go together.
+
+    Raises:
+        UsageError: nothing to judge, or more than one thing.
+    """
+    given = [word for word in ("PROMPTS", "--pairs", "--log") if getattr(args, word.lstrip("-").lower()) is not None]
+    if len(given) > 1:
+        raise UsageError(f"collisions: {' and '.join(given)} exclude each other")
+    if not given and not isinstance(args.sweep, str):
+        raise UsageError("collisions: nothing to judge; name PROMPTS, --pairs FILE or --log FILE")
+    if args.mutants and args.prompts is None and args.log is None:
+        raise UsageError("--mutants changes prompts: name PROMPTS or --log FILE")
+    if args.sweep is True and args.pairs is None:
+        raise UsageError("--sweep needs labelled pairs: --sweep FILE.jsonl, or --pairs FILE.jsonl --sweep")
+    if args.curve is not None and not args.sweep:
+        raise UsageError("--curve is the picture of a sweep: name --sweep FILE.jsonl")
+
+
+def _prompts(args: argparse.Namespace) -> tuple[PromptSet | None, int]:
+    """Prompts to judge all pairs of, and how many lines of a log hold others."""
+    from pytest_cachesafe.semantic.files import read_log, read_prompts
+
+    if args.log is not None:
+        return read_log(args.log, _MOST_OF_LOG)
+    return (None if args.prompts is None else read_prompts(args.prompts)), 0
+
+
+def _judged(args: argparse.Namespace, judge: CollisionJudge, prompts: PromptSet | None) -> CollisionReport:
+    from pytest_cachesafe.semantic.files import read_pairs
+
+    allow = _allowed(args.allow)
+    if prompts is not None:
+        return judge.collisions(prompts, level=args.level, allow=allow)
+    lines = read_pairs(args.pairs)
+    pairs = [(str(value["a"]), str(value["b"])) for _, value in lines]
+    return judge.judge_pairs(pairs, level=args.level, allow=allow, places=[number for number, _ in lines])
+
+
+def _sweep(args: argparse.Namespace, judge: CollisionJudge) -> SweepReport:
+    from pytest_cachesafe.report.jsonout import write_atomic
+    from pytest_cachesafe.semantic.files import as_name, read_pairs
+    from pytest_cachesafe.semantic.sweep.labelled import LabelledPairs
+
+    path = args.sweep if isinstance(args.sweep, str) else args.pairs
+    lines = read_pairs(path)
+    pairs = LabelledPairs.of([value for _, value in lines], places=[number for number, _ in lines], name=as_name(path))
+    options = {} if args.budget is None else {"budget": args.budget}
+    report = judge.sweep(pairs, **options)
+    if args.curve is not None:
+        form = args.curve.rpartition(".")[2].lower()
+        if form not in _CURVES:
+            raise UsageError(f"--curve {args.curve}: the name ends in {', '.join(f'.{form}' for form in _CURVES)}")
+        write_atomic(args.curve, getattr(report, form)())
+    return report
 
 
 def _encoder(word: str | None) -> Any:
@@ -100,25 +190,6 @@ def _number(text: str) -> str | float:
         return float(text)
     except ValueError:
         return text
-
-
-def _judged(args: argparse.Namespace, judge: CollisionJudge) -> CollisionReport:
-    from pytest_cachesafe.semantic.files import read_log, read_pairs, read_prompts
-
-    allow = _allowed(args.allow)
-    if args.pairs is not None:
-        lines = read_pairs(args.pairs)
-        pairs = [(str(value["a"]), str(value["b"])) for _, value in lines]
-        return judge.judge_pairs(pairs, level=args.level, allow=allow, places=[number for number, _ in lines])
-    if args.log is None:
-        return judge.collisions(read_prompts(args.prompts), level=args.level, allow=allow)
-    prompts, left_out = read_log(args.log, _MOST_OF_LOG)
-    report = judge.collisions(prompts, level=args.level, allow=allow)
-    if left_out:
-        report.notes.append(
-            f"the first {len(prompts):,} distinct prompts of the log were compared; {left_out:,} lines hold others"
-        )
-    return report
 
 
 def _allowed(path: str | None) -> Any:

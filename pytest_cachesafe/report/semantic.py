@@ -11,7 +11,7 @@ from pytest_cachesafe.report.visible import ELLIPSIS, Redact, clip, display_widt
 if TYPE_CHECKING:
     from pytest_cachesafe.semantic.pair import PairReport
     from pytest_cachesafe.semantic.result import CollisionReport, JudgedPair
-    from pytest_cachesafe.semantic.verdict import PairVerdict, Span, TextVerdict
+    from pytest_cachesafe.semantic.verdict import PairVerdict, Span, TextVerdict, Tier
 
 __all__ = ["marked", "pair_lines", "quoted", "render", "render_pair", "what_differs"]
 
@@ -136,7 +136,7 @@ def _capped(pairs: Sequence[JudgedPair], report: CollisionReport, verbosity: int
     most = len(pairs) if verbosity >= 2 else _MOST[min(verbosity, 1)]
     for pair in pairs[:most]:
         reason = None if pair.allowed is None else pair.allowed.reason
-        yield from pair_lines(pair.verdict, _labels(pair, report), mode, "  ", reason)
+        yield from pair_lines(pair.verdict, _labels(pair, report), mode, "  ", reason, pair.heard)
     if len(pairs) > most:
         yield f"  … {len(pairs) - most:,} more like these (-vv shows all)"
 
@@ -148,11 +148,25 @@ def _labels(pair: JudgedPair, report: CollisionReport) -> tuple[str, str]:
 
 
 def pair_lines(
-    found: PairVerdict, labels: tuple[str, str], mode: Redact, before: str = "  ", allowed: str | None = None
+    found: PairVerdict,
+    labels: tuple[str, str],
+    mode: Redact,
+    before: str = "  ",
+    allowed: str | None = None,
+    heard: Tier | None = None,
 ) -> Iterator[str]:
-    """What is said about one pair, then its prompts, each with a line that marks what differs."""
+    """What is said about one pair, then its prompts, each with a line that marks what differs.
+
+    Args:
+        before: begins the first line.
+        allowed: the reason why it may share an answer.
+        heard: the tier after a calibrated verifier was heard.
+    """
     verifier = "" if found.verifier is None else f"; verifier {found.verifier:.3f}"
-    yield f"{before}{_verdict(found, mode, allowed)}; {_distance(found)}{verifier}"
+    if heard is not None:
+        verifier += {"certain": ": confirmed", "none": ": cleared", "suspect": ": undecided"}[heard]
+    tier = found.different_answer if heard is None else heard
+    yield f"{before}{_verdict(found, tier, mode, allowed)}; {_distance(found)}{verifier}"
     yield from _sides(found.a, found.b, found.text, labels, mode)
 
 
@@ -169,16 +183,18 @@ def _by_words(text: TextVerdict, mode: Redact) -> str:
     return f"{text.different_answer}, {_kinds(text, mode)}"
 
 
-def _verdict(found: PairVerdict, mode: Redact, allowed: str | None) -> str:
+def _verdict(found: PairVerdict, tier: Tier, mode: Redact, allowed: str | None) -> str:
     if found.different_answer == "none":
         why = f" ({visible(found.text.note)})" if found.text.note else ""
         return f"{'merged' if found.merged else 'apart'}, nothing found that needs another answer{why}"
-    if allowed is not None:
+    if tier == "none":
+        word = "cleared"
+    elif allowed is not None:
         word = f"allowed ({visible(allowed)})"
     elif found.merged:
-        word = "collision" if found.different_answer == "certain" else "suspect"
+        word = "collision" if tier == "certain" else "suspect"
     else:
-        word = "not merged" if found.different_answer == "certain" else "not merged, suspect"
+        word = "not merged" if tier == "certain" else "not merged, suspect"
     return f"{word}, {what_differs(found, mode)}"
 
 

@@ -140,7 +140,7 @@ def judge_pairs(
     rows = [[row_of(found, pair[side]) for pair in good] for side in (0, 1)]
     values = cosines(vectors[rows[0]], vectors[rows[1]])
     judged = [
-        placed(judge.judged(a, b, float(value), threshold), number, number, allowed)
+        placed(judge, judge.judged(a, b, float(value), threshold), number, number, allowed)
         for (a, b), value, number in zip(good, values, at, strict=True)
     ]
     longer, cut = _cut(encoder, found)
@@ -212,13 +212,17 @@ def _judged(
     judge: CollisionJudge, found: PromptSet, threshold: float, a: int, b: int, similarity: float, allowed: Allowances
 ) -> JudgedPair:
     verdict = judge.judged(found.texts[a], found.texts[b], similarity, threshold)
-    return placed(verdict, found.places[a], found.places[b], allowed)
+    return placed(judge, verdict, found.places[a], found.places[b], allowed)
 
 
-def placed(verdict: PairVerdict, a_at: int, b_at: int, allowed: Allowances) -> JudgedPair:
-    """An entry is needed where the pair would be told without it."""
-    told = verdict.merged and verdict.different_answer != "none"
-    return JudgedPair(verdict, a_at, b_at, allowed.find(verdict.a, verdict.b) if told else None)
+def placed(judge: CollisionJudge, verdict: PairVerdict, a_at: int, b_at: int, allowed: Allowances) -> JudgedPair:
+    """A judged pair in its place, with the second opinion and the entry that allows it.
+
+    An entry is needed where the pair would be told without it.
+    """
+    heard = judge.second_opinion(verdict)
+    told = verdict.merged and (heard or verdict.different_answer) != "none"
+    return JudgedPair(verdict, a_at, b_at, allowed.find(verdict.a, verdict.b) if told else None, heard)
 
 
 def row_of(found: PromptSet, text: str) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,7 @@ from pytest_cachesafe.semantic.encoder import DEFAULT_ENCODER
 from pytest_cachesafe.semantic.prompts import PromptSet, as_pair
 from pytest_cachesafe.semantic.served import as_serving_cache, served_verdict
 from pytest_cachesafe.semantic.threshold import parse_threshold
-from pytest_cachesafe.semantic.verdict import PairVerdict, TextVerdict
+from pytest_cachesafe.semantic.verdict import PairVerdict, TextVerdict, Tier
 from pytest_cachesafe.usage import UsageError
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pytest_cachesafe.semantic.mutants.result import MutantReport
     from pytest_cachesafe.semantic.pair import PairReport
     from pytest_cachesafe.semantic.result import CollisionReport, Level
+    from pytest_cachesafe.semantic.sweep.labelled import LabelledPairs
     from pytest_cachesafe.semantic.sweep.result import SweepReport
     from pytest_cachesafe.semantic.tables import Tables
 
@@ -35,7 +37,8 @@ class CollisionJudge:
             with `lookup(prompt)` and `store(prompt, answer)` (and `reset()`), or a tuple of these functions.
         threshold: cosine similarity at and above which the cache merges, 0 to 1 (see `parse_threshold`).
         tables: word tables of your own (see `Tables`). None: those of `[tool.cachesafe.semantic]`, else the shipped.
-        verifier: `verifier(a, b) -> score`, asked about suspects that are merged.
+        verifier: `verifier(a, b) -> score`, asked about suspects that are merged. Its score is shown; one that was
+            calibrated on labelled pairs (`semantic.verifier.calibrate`) confirms and clears suspects.
 
     Raises:
         UsageError: a threshold that is none.
@@ -141,8 +144,19 @@ class CollisionJudge:
         text = self.detector.compare(a, b)
         score = None
         if self.verifier is not None and text.different_answer == "suspect" and similarity >= limit:
-            score = float(self.verifier(a, b))
+            score = _finite(self.verifier(a, b))
         return PairVerdict(a, b, similarity, limit, text, score)
+
+    def second_opinion(self, verdict: PairVerdict) -> Tier | None:
+        """What a calibrated verifier makes of a tier; None without one, or where it was not asked.
+
+        A score without calibration means nothing: it is shown and changes nothing.
+        """
+        from pytest_cachesafe.semantic.verifier import CalibratedVerifier, second_opinion
+
+        if verdict.verifier is None or not isinstance(self.verifier, CalibratedVerifier):
+            return None
+        return second_opinion(verdict, self.verifier)
 
     def judge_pairs(self, pairs: Iterable[tuple[str, str]], **options: Any) -> CollisionReport:
         """Exactly these pairs, in their order; options as `collisions`.
@@ -179,7 +193,7 @@ class CollisionJudge:
             return serve_collisions(self, self.cache, prompts, level=check_level(level), allow=allow)
         return find_collisions(self, prompts, threshold=self.threshold, level=check_level(level), allow=allow)
 
-    def sweep(self, labelled_pairs: Iterable[Any], **options: Any) -> SweepReport:
+    def sweep(self, labelled_pairs: Iterable[Any] | LabelledPairs, **options: Any) -> SweepReport:
         """Hits and wrong hits of labelled pairs over all thresholds; options as `semantic.sweep.run.sweep`.
 
         Raises:
@@ -189,7 +203,7 @@ class CollisionJudge:
 
         return sweep(self, labelled_pairs, **options)
 
-    def mutants(self, prompts: Iterable[str], **options: Any) -> MutantReport:
+    def mutants(self, prompts: Iterable[str] | PromptSet, **options: Any) -> MutantReport:
         """What this cache serves wrongly of prompts changed in one place; options as `semantic.mutants.run.mutants`.
 
         Raises:
@@ -219,6 +233,16 @@ class CollisionJudge:
         from pytest_cachesafe.semantic.assertions import assert_mergeable
 
         return assert_mergeable(a, b, judge=self, **options)
+
+
+def _finite(raw: object) -> float:
+    try:
+        score = float(raw)  # type: ignore[arg-type]
+    except (TypeError, ValueError):
+        score = math.nan
+    if not math.isfinite(score):
+        raise UsageError(f"verifier gives {str(raw)[:40]!r}: one finite number a pair is needed")
+    return score
 
 
 def _project_tables() -> Tables:

@@ -27,23 +27,27 @@ class JudgedPair:
     b_at: int
     # The entry that lets it share an answer.
     allowed: Allow | None = None
+    # What a calibrated verifier makes of the tier; None where none was asked.
+    heard: Tier | None = None
 
     @property
     def tier(self) -> Tier:
-        """By the text alone."""
-        return self.verdict.different_answer
+        """By the text, and by the second opinion where there is one."""
+        return self.verdict.different_answer if self.heard is None else self.heard
 
     @property
     def weight(self) -> tuple[bool, bool, int, float, int, int]:
         """Worst first: what the cache merges before what it does not, allowed pairs last, by tier, then the closest."""
         found = self.verdict
         close = 0.0 if math.isnan(found.similarity) else -found.similarity
-        return (not found.merged, self.allowed is not None, _RANK[found.different_answer], close, self.a_at, self.b_at)
+        return (not found.merged, self.allowed is not None, _RANK[self.tier], close, self.a_at, self.b_at)
 
     def as_dict(self) -> dict[str, Any]:
-        """JSON form: that of the pair, with `at` and, where there is an entry, `allowed`."""
+        """JSON form: that of the pair, with `at`, and `allowed`, `verifier` and `verified` where there is one."""
         allowed = {} if self.allowed is None else {"allowed": self.allowed.reason}
-        verifier = {} if self.verdict.verifier is None else {"verifier": self.verdict.verifier}
+        verifier: dict[str, Any] = {} if self.verdict.verifier is None else {"verifier": self.verdict.verifier}
+        if self.heard is not None:
+            verifier["verified"] = self.heard
         return self.verdict.as_dict() | {"at": [self.a_at, self.b_at]} | verifier | allowed
 
 

@@ -37,7 +37,7 @@ def serve_collisions(
     allowed = allow if isinstance(allow, Allowances) else Allowances(allow)
     compared = pairs_left(found, allowed)
     pairs = [
-        placed(judge.decided(found.texts[a], found.texts[b], True), found.places[a], found.places[b], allowed)
+        placed(judge, judge.decided(found.texts[a], found.texts[b], True), found.places[a], found.places[b], allowed)
         for a, b in cache.replay(found.texts)
     ]
     report = CollisionReport(
@@ -69,7 +69,7 @@ def serve_pairs(
     found.need_two()
     allowed = allow if isinstance(allow, Allowances) else Allowances(allow)
     judged = [
-        placed(judge.decided(a, b, a == b or cache.serves(a, b)), number, number, allowed)
+        placed(judge, judge.decided(a, b, a == b or cache.serves(a, b)), number, number, allowed)
         for (a, b), number in zip(good, at, strict=True)
     ]
     report = CollisionReport(

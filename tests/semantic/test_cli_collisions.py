@@ -205,6 +205,56 @@ def test_options_that_cannot_be_used(collisions: Any, options: list[str], words:
     assert words in said
 
 
+def test_mutants_beside_the_collisions(collisions: Any) -> None:
+    name = write("prompts.txt", f"{NOT[0]}\nDo you ship orders of 20 boxes?\n")
+    status, data = collisions(name, "--threshold", "0.9", "--mutants", "--seed", "3")
+    assert status == 0
+    assert data["pairs"] == []
+    assert data["mutants"]["seed"] == 3
+    assert data["mutants"]["served_wrongly"]["count"] > 0
+    assert collisions(name, "--threshold", "0.9", "--mutants", "--strict")[0] == 1
+    assert collisions(name, "--threshold", "0.9", "--strict")[0] == 0
+    _, text = collisions(name, "--threshold", "0.9", "--mutants", form="text")
+    assert text.startswith("no collisions among 2 prompts")
+
+
+def test_a_sweep_of_labelled_pairs(collisions: Any) -> None:
+    lines = [
+        {"a": f"Invoice {i}?", "b": f"Where is invoice {i}, then?" + "?" * (i % 9), "same_answer": i % 2 == 0}
+        for i in range(20)
+    ]
+    name = write("labelled.jsonl", "\n".join(map(json.dumps, lines)))
+    for words in (("--sweep", name), ("--pairs", name, "--sweep")):
+        status, data = collisions(*words, "--curve", "curve.svg", "--budget", "0.1")
+        assert status == (0 if words[0] == "--sweep" else status)
+        assert data["sweep"]["pairs"] == {"same": 10, "different": 10, "ambiguous": 0}
+        assert data["sweep"]["budget"] == 0.1
+        assert ("pairs" in data) is (words[0] == "--pairs")
+    assert Path("curve.svg").read_text(encoding="utf-8").lstrip().startswith("<svg")
+    assert collisions("--sweep", name, "--strict")[0] == 1
+    status, said = collisions("--sweep", name, "--curve", "curve.png")
+    assert (status, "the name ends in .csv, .svg, .html" in said) == (2, True)
+    bad = write("bad.jsonl", json.dumps({"a": "x", "b": "y", "same_answer": "perhaps"}))
+    status, said = collisions("--sweep", bad)
+    assert status == 2
+    assert "bad.jsonl: line 1: same_answer 'perhaps' is unknown" in said
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["prompts.txt", "--sweep"], "--sweep needs labelled pairs"),
+        (["--pairs", "p.jsonl", "--mutants"], "--mutants changes prompts"),
+        (["prompts.txt", "--curve", "c.svg"], "--curve is the picture of a sweep"),
+        (["prompts.txt", "--log", "l.jsonl"], "PROMPTS and --log exclude each other"),
+    ],
+)
+def test_options_that_do_not_go_together(collisions: Any, words: list[str], said: str) -> None:
+    status, text = collisions(*words)
+    assert status == 2
+    assert said in text
+
+
 def test_nothing_to_judge(collisions: Any) -> None:
     assert "name PROMPTS, --pairs FILE or --log FILE" in collisions()[1]
     status, said = collisions("missing.txt")

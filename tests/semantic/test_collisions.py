@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from pytest_cachesafe import CollisionJudge, UsageError
 from pytest_cachesafe.semantic.collisions import find_collisions
+from pytest_cachesafe.semantic.sweep.interval import wilson
+from pytest_cachesafe.semantic.verifier import CalibratedVerifier
 
 np = pytest.importorskip("numpy")
 
@@ -157,6 +159,38 @@ def test_a_verifier_is_asked_about_merged_suspects_only() -> None:
     assert asked == [suspect]
     assert report.suspects[0].as_dict()["verifier"] == 0.25
     assert "verifier 0.250" in report.text()
+
+
+@pytest.mark.parametrize(
+    ("score", "tier", "words"),
+    [
+        (0.9, "certain", "verifier 0.900: confirmed"),
+        (0.1, "none", "verifier 0.100: cleared"),
+        (0.5, "suspect", "undecided"),
+    ],
+)
+def test_a_calibrated_verifier_moves_the_tier(score: float, tier: str, words: str) -> None:
+    suspect = ("Can the owner approve my request?", "Can the auditor approve my request?")
+    half = wilson(1, 2)
+    verifier = CalibratedVerifier(lambda a, b: score, 1, 0.7, 0.3, 0.9, half, half, half, half, 0.05, 0.95)
+    judge = CollisionJudge(at_angles({suspect[0]: 0, suspect[1]: 1}), 0.9, verifier=verifier)
+    report = judge.collisions(suspect)
+    pair = report.pairs[0]
+    # The first statement is that of the texts.
+    assert (pair.verdict.different_answer, pair.tier) == ("suspect", tier)
+    assert (len(report.collisions), len(report.suspects)) == ((tier == "certain"), (tier == "suspect"))
+    assert bool(report) is (tier != "certain")
+    assert pair.as_dict()["verified"] == tier
+    assert words in report.text(1)
+
+
+def test_a_verifier_that_gives_no_number() -> None:
+    suspect = ("Can the owner approve my request?", "Can the auditor approve my request?")
+    encoder = at_angles({suspect[0]: 0, suspect[1]: 1})
+    for raw in (float("nan"), None, "high"):
+        judge = CollisionJudge(encoder, 0.9, verifier=lambda a, b, raw=raw: raw)  # type: ignore[misc]
+        with pytest.raises(UsageError, match="one finite number a pair is needed"):
+            judge.judge(*suspect)
 
 
 def test_allowed_pairs_pass_in_either_order_and_unused_ones_are_told() -> None:
