@@ -143,17 +143,39 @@ def semantic_cases(path: str | os.PathLike[str]) -> Any:
     return pytest.mark.parametrize(ARGUMENT, cases, ids=[case.id for case in cases])
 
 
-def parametrize(metafunc: Any, files: tuple[str, ...]) -> None:
-    """Run the test once for each case of these files, relative to its own file; called by the plugin for the marker.
+def parametrize(metafunc: Any) -> None:
+    """Run a test marked `@pytest.mark.cachesafe(cases="support.jsonl")`, or with a list of files, once for each case.
+
+    Called by the plugin. Files are meant from the folder of the test's own file; the closest marker counts. Of a marked
+    class or module, tests without the argument `case` are left alone.
 
     Raises:
-        UsageError: see `load_cases`; or the test takes no argument `case`.
+        CollectError: see `load_cases`; or the test itself is marked and takes no `case`.
     """
-    if ARGUMENT not in metafunc.fixturenames:
-        raise UsageError(
-            f"@pytest.mark.cachesafe(cases=…): {metafunc.definition.name} takes no argument {ARGUMENT!r}: write def "
-            f"{metafunc.definition.originalname}({ARGUMENT}, semantic_cache)"
-        )
-    cases = [case for file in files for case in load_cases(metafunc.definition.path.parent / file)]
-    names = [case.id if len(files) == 1 else f"{Path(case.where.partition(':')[0]).stem}-{case.id}" for case in cases]
-    metafunc.parametrize(ARGUMENT, cases, ids=names)
+    import pytest
+
+    definition = metafunc.definition
+    mark = next((mark for mark in definition.iter_markers("cachesafe") if "cases" in mark.kwargs), None)
+    if mark is None:
+        return
+    try:
+        if ARGUMENT not in metafunc.fixturenames:
+            if mark in definition.own_markers:
+                raise UsageError(
+                    f"@pytest.mark.cachesafe(cases=…): {definition.name} takes no argument {ARGUMENT!r}: write def "
+                    f"{definition.name}({ARGUMENT}, semantic_cache)"
+                )
+            return
+        files = _files(mark.kwargs["cases"])
+        found = [(file, case) for file in files for case in load_cases(definition.path.parent / file)]
+    except UsageError as error:
+        raise pytest.Collector.CollectError(str(error)) from None
+    names = [case.id if len(files) == 1 else f"{Path(file).stem}-{case.id}" for file, case in found]
+    metafunc.parametrize(ARGUMENT, [case for _, case in found], ids=names)
+
+
+def _files(value: object) -> tuple[str, ...]:
+    files = (value,) if isinstance(value, str) else tuple(value) if isinstance(value, (list, tuple)) else ()
+    if not files or not all(isinstance(file, str) and file for file in files):
+        raise UsageError("@pytest.mark.cachesafe(cases=…): must be the name of a file, or a list of them")
+    return files
