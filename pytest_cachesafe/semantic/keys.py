@@ -58,7 +58,8 @@ class KeyReport:
         """For people; the first line is complete in itself. No prompt text is in it."""
         from pytest_cachesafe.report.visible import visible
 
-        where = f"{self.keys:,} keys of {self.requests:,} requests at threshold {self.threshold:g} [{visible(self.encoder)}]"
+        by = f"at threshold {self.threshold:g} [{visible(self.encoder)}]"
+        where = f"{self.keys:,} keys of {self.requests:,} requests {by}"
         wrong = [finding for finding in self.findings if finding.severity is not Severity.NOTE]
         if wrong:
             more = f"; {len(wrong) - 1} more" if len(wrong) > 1 else ""
