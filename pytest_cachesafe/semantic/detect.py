@@ -62,12 +62,6 @@ class Detector:
             raise TypeError(f"prompts must be text, not {type(a).__name__} and {type(b).__name__}")
         if a == b:
             return TextVerdict()
-        # One order of the two for all rules, so that the answer cannot depend on who comes first.
-        if (a.lower(), a) > (b.lower(), b):
-            return _mirrored(self._compare(b, a))
-        return self._compare(a, b)
-
-    def _compare(self, a: str, b: str) -> TextVerdict:
         shift, note = 0, None
         whole_a, whole_b = a, b
         if len(a) > _READ or len(b) > _READ:
@@ -77,15 +71,22 @@ class Detector:
         if one.foreign or other.foreign:
             if not self.tables.own:
                 return TextVerdict(note=NOT_ENGLISH)
-            found = _own_only(one, other, self.tables)
-            note = note if found else NOT_ENGLISH
+            rules = _own_only
         elif one.key == other.key:
             return TextVerdict(note=note)
         else:
-            found = contrast(one, other, self.tables)
-        differences = [_difference(f, whole_a, whole_b, shift) for f in found]
-        differences.sort(key=lambda d: (d.tier != "certain", min((*d.a, *d.b)), d.kind))
-        return TextVerdict(tuple(differences), note)
+            rules = contrast
+        # One order of the two for all rules, so that the answer cannot depend on who comes first; it is taken from what
+        # is compared, so that neither case nor politeness can change it.
+        turned = other.key < one.key
+        found = rules(other, one, self.tables) if turned else rules(one, other, self.tables)
+        if rules is _own_only and not found:
+            note = NOT_ENGLISH
+        # By place in the first of the two, then what only the second has.
+        found.sort(key=lambda f: (f.tier != "certain", not f.a, min(i.start for i in f.a or f.b), f.kind))
+        if turned:
+            found = [Found(f.kind, f.tier, f.b, f.a) for f in found]
+        return TextVerdict(tuple(_difference(f, whole_a, whole_b, shift) for f in found), note)
 
     def _mended(self, one: Profile, other: Profile) -> tuple[Profile, Profile]:
         """The profiles with slips of the pen put right, each after the other prompt as given."""
@@ -154,12 +155,3 @@ def _difference(found: Found, a: str, b: str, shift: int) -> Difference:
 def _cut(text: str, spans: tuple[Span, ...]) -> str:
     words = " … ".join(" ".join(text[s.start : s.end].split()) for s in spans[:3])
     return (words if len(words) <= _SHOWN else words[: _SHOWN - 1] + "…") or "–"
-
-
-def _mirrored(verdict: TextVerdict) -> TextVerdict:
-    turned = []
-    for d in verdict.differences:
-        left, _, right = d.words.partition(" / ")
-        turned.append(Difference(d.kind, d.tier, d.b, d.a, f"{right} / {left}"))
-    return TextVerdict(tuple(turned), verdict.note)
-

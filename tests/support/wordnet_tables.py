@@ -66,7 +66,7 @@ def read(path: Path, part: str) -> Iterator[tuple[int, Synset]]:
 
 
 def read_counts(path: Path) -> tuple[dict[tuple[str, str, int], int], dict[tuple[str, str, int], int]]:
-    """How often a lemma was tagged with a synset, and which of its senses that is; by (lemma, part of speech, place)."""
+    """How often a lemma was tagged with a synset, and which of its senses that is: (lemma, part, place) = number."""
     found, ranks = {}, {}
     for line in path.read_text(encoding="latin-1").splitlines():
         key, place, rank, count = line.split()

@@ -13,6 +13,7 @@ from pytest_cachesafe.semantic.slots.pairing import leftovers, opposite, same_wo
 from pytest_cachesafe.semantic.slots.profile import Profile
 from pytest_cachesafe.semantic.tables import Tables
 from pytest_cachesafe.semantic.tables.grammar import LIGHT
+from pytest_cachesafe.semantic.tables.word_set import word_set
 
 __all__ = ["Contrast", "contrast"]
 
@@ -23,8 +24,9 @@ _CLOSE, _NEAR = 0.7, 0.34
 # A negation reaches this many words on.
 _REACH = 3
 _WH_APART = frozenset(("when", "where", "who", "why"))
+_DEGREES = frozenset(("more", "less", "most", "least"))
 # Function words that make another kind of question of a prompt.
-_ASKING = frozenset("i what when where who why how if".split())
+_ASKING = word_set("i what when where who why how if")
 
 
 def contrast(a: Profile, b: Profile, tables: Tables) -> list[Found]:
@@ -39,8 +41,9 @@ class Contrast:
         self.a, self.b, self.tables = a, b, tables
         self.place_a, self.place_b = self._place()
         shared = len(a.template) - len(self.place_a)
-        # The same template but for one small place.
-        self.aligned = 0 < shared and max(len(self.place_a), len(self.place_b)) <= _PLACE
+        longest = max(len(self.place_a), len(self.place_b))
+        # The same template but for one small place; "is it safe" has nothing else.
+        self.aligned = longest <= _PLACE if shared > 0 else longest <= 2
         self.rest_a, self.rest_b = leftovers(a.words, b.words, tables, close=self.aligned)
         largest = max(len(a.words), len(b.words), 1)
         self.share = 1 - max(len(self.rest_a), len(self.rest_b)) / largest
@@ -79,6 +82,11 @@ class Contrast:
         tail = 0
         while tail < limit - head and self._same(a[-1 - tail], b[-1 - tail]):
             tail += 1
+        if len(a) == len(b) and len(a) - head - tail > 2:
+            # Of one length, with a few words exchanged here and there.
+            apart = [i for i in range(head, len(a) - tail) if not self._same(a[i], b[i])]
+            if len(apart) <= _PLACE and len(apart) * 2 <= len(a):
+                return [a[i] for i in apart], [b[i] for i in apart]
         return a[head : len(a) - tail], b[head : len(b) - tail]
 
     def _framed(self) -> bool:
@@ -116,9 +124,9 @@ class Contrast:
         if not pairs:
             return []
         out = []
-        adjectives = {id(p[0]) for p in pairs if p[0].kind == "word"}
+        qualified = {id(p[0]) for p in pairs if p[0].value not in _DEGREES}
         for x, y, kind in pairs:
-            if x.kind == "filler" and len(pairs) > 1 and self._before_one_of(self.a, x, adjectives):
+            if x.value in _DEGREES and self._before_one_of(self.a, x, qualified):
                 # "more patient" and "less impatient".
                 return []
             negated_x, negated_y = self._negated(self.a, x), self._negated(self.b, y)
@@ -237,7 +245,7 @@ class Contrast:
             return []
         only_a = tuple(i for i in a if i.value not in have_b)
         only_b = tuple(i for i in b if i.value not in have_a)
-        if only_a and only_b or {"only", "half", "both", "few", "rarely"} & {i.value for i in (*only_a, *only_b)}:
+        if (only_a and only_b) or {"only", "half", "both", "few", "rarely"} & {i.value for i in (*only_a, *only_b)}:
             return [Found("quantifier", "suspect", only_a, only_b)]
         return []
 

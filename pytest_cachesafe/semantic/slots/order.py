@@ -12,7 +12,22 @@ from pytest_cachesafe.semantic.tables.grammar import CONNECTORS, SYMMETRIC
 __all__ = ["exchanged_arguments", "exchanged_roles"]
 
 # Prepositions whose argument decides: "from A" is not "to A". After for, with and on either order may be meant.
-_DECISIVE = ("from", "to", "than", "before", "after", "against", "over", "under", "above", "below", "behind", "by", "more_than", "less_than")
+_DECISIVE = (
+    "from",
+    "to",
+    "than",
+    "before",
+    "after",
+    "against",
+    "over",
+    "under",
+    "above",
+    "below",
+    "behind",
+    "by",
+    "more_than",
+    "less_than",
+)
 
 
 def exchanged_arguments(a: Profile, b: Profile) -> Found | None:

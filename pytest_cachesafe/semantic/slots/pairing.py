@@ -6,15 +6,16 @@ from collections.abc import Sequence
 
 from pytest_cachesafe.semantic.slots.item import Item
 from pytest_cachesafe.semantic.tables import Tables
+from pytest_cachesafe.semantic.tables.word_set import word_set
 from pytest_cachesafe.semantic.text.morphology import one_slip, stem
 
 __all__ = ["leftovers", "opposite", "same_word"]
 
 # Word pairs looked at between two prompts; beyond, prompts are so different that single words tell nothing.
 _MOST = 40
-_PEOPLE = frozenset("n ns an ans ian ians s ese i".split())
+_PEOPLE = word_set("n ns an ans ian ians s ese i")
 # Prefixes that make no opposite here: deliver, increase, install, …
-_ROOTLESS = frozenset("liver crease stall form dex side put come vest fer tend sure port press prove pact age agree_".split())
+_ROOTLESS = word_set("liver crease stall form dex side put come vest fer tend sure port press prove pact age agree_")
 
 
 def leftovers(a: Sequence[Item], b: Sequence[Item], tables: Tables, close: bool) -> tuple[list[Item], list[Item]]:
@@ -22,9 +23,8 @@ def leftovers(a: Sequence[Item], b: Sequence[Item], tables: Tables, close: bool)
     have_a, have_b = {x.value for x in a}, {y.value for y in b}
     rest_a = _once([x for x in a if x.value not in have_b])
     rest_b = _once([y for y in b if y.value not in have_a])
-    rest_a, rest_b = _unsaid(rest_a, b, tables), _unsaid(rest_b, a, tables)
     if not rest_a or not rest_b:
-        return rest_a, rest_b
+        return _unsaid(rest_a, b, tables), _unsaid(rest_b, a, tables)
     gone_a: set[int] = set()
     gone_b: set[int] = set()
     for i, x in enumerate(rest_a[:_MOST]):

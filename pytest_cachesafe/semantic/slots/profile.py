@@ -10,6 +10,7 @@ from pytest_cachesafe.semantic.slots.values import Reader
 from pytest_cachesafe.semantic.tables import Tables, grammar
 from pytest_cachesafe.semantic.tables.load import calendar_words, common_words, separable
 from pytest_cachesafe.semantic.tables.names import NAMES
+from pytest_cachesafe.semantic.tables.word_set import word_list, word_set
 from pytest_cachesafe.semantic.text.language import not_english
 from pytest_cachesafe.semantic.text.morphology import base_form, spelling
 from pytest_cachesafe.semantic.text.rewrite import rewrite
@@ -17,19 +18,25 @@ from pytest_cachesafe.semantic.text.scan import Token, scan
 
 __all__ = ["Profile", "build_profile", "profile_of"]
 
-_SELF = frozenset("i me we us you one myself yourself ourselves".split())
-_OWN = frozenset("my mine our ours your yours".split())
+_SELF = word_set("i me we us you one myself yourself ourselves")
+_OWN = word_set("my mine our ours your yours")
 _WH = {"what": "what", "which": "what", "when": "when", "where": "where", "who": "who", "whom": "who", "whose": "who",
        "why": "why", "how": "how"}  # fmt: skip
 # How a clause begins that tells where the asker stands, in front of the question itself.
-_TELLING = frozenset("i we my our there it the this he she they".split())
-_ARGUMENTS = frozenset("from to into onto by than before after against over under for with on behind above below more_than less_than".split())
+_TELLING = word_set("i we my our there it the this he she they")
+_ARGUMENTS = word_set(
+    "from to into onto by than before after against over under for with on behind above below more_than less_than"
+)
 # Contracted "not" in front of the subject asks the same as without: "Don't you ship …?".
-_ASKS = frozenset("does is are can could would will was were did has have should must".split())
-_SUBJECTS = frozenset("i you we they he she it the a an my your our this that these those there".split())
-_FOLDED = {"whom": "who", "till": "until", "upon": "on", "onto": "on", "vs": "versus", "via": "through", "which": "what",
-           "among": "between", "amongst": "between", "inside": "in", "within": "in", "using": "with", "into": "in",
-           "toward": "to", "towards": "to"}  # fmt: skip
+_ASKS = word_set("does is are can could would will was were did has have should must")
+_SUBJECTS = word_set("i you we they he she it the a an my your our this that these those there")
+_FOLDED = dict(
+    pair.split("/")
+    for pair in word_list(
+        "whom/who till/until upon/on onto/on vs/versus via/through which/what among/between amongst/between inside/in "
+        "within/in using/with into/in toward/to towards/to"
+    )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +63,8 @@ class Profile:
     tokens: tuple[Token, ...]
     strange: tuple[str, ...]
     rare: tuple[str, ...]
-
-    @property
-    def key(self) -> tuple[object, ...]:
-        """Equal keys: the same prompt but for what never changes an answer."""
-        return (
-            tuple((i.kind, i.value) for i in self.template),
-            tuple((i.kind, i.value) for i in self.items),
-            tuple(i.value for i in self.tenses),
-            tuple(i.value for i in self.persons),
-        )
+    # Equal for prompts that differ in nothing but what never changes an answer; also puts two prompts in one order.
+    key: str
 
 
 def build_profile(text: str, tables: Tables) -> Profile:
@@ -144,7 +143,12 @@ class _Builder:
             tokens=self.scanned,
             strange=strange,
             rare=rare,
+            key=self._key(),
         )
+
+    def _key(self) -> str:
+        parts = (self.template, self.items, self.tenses, self.persons)
+        return "\n".join(" ".join(f"{i.kind}:{i.value}" for i in part) for part in parts)
 
     def _unusual(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         strange: dict[str, None] = {}
@@ -161,7 +165,11 @@ class _Builder:
         return tuple(strange), tuple(rare)
 
     def _telling(self) -> frozenset[int]:
-        asks = {c for c, w in self.openers.items() if w in _WH or w in grammar.AUX or w in {"if", "must", "should", "for", "at", "in"}}
+        asks = {
+            c
+            for c, w in self.openers.items()
+            if w in _WH or w in grammar.AUX or w in {"if", "must", "should", "for", "at", "in"}
+        }
         if not asks:
             return frozenset()
         return frozenset(c for c, w in self.openers.items() if c not in asks and w in _TELLING)

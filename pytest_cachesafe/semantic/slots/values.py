@@ -6,17 +6,20 @@ from collections.abc import Mapping, Sequence, Set
 
 from pytest_cachesafe.semantic.slots.item import Item
 from pytest_cachesafe.semantic.tables import measures
+from pytest_cachesafe.semantic.tables.word_set import word_set
 from pytest_cachesafe.semantic.text.scan import Token
 
 __all__ = ["Reader"]
 
-_SHORT_DATES = frozenset("sat jan feb mar apr may jun jul aug sep sept oct nov dec march mon tue wed thu fri sun".split())
-_BEFORE_DATES = frozenset("in of a by since until till next last this every during from through on before after each".split())
+_SHORT_DATES = word_set("sat jan feb mar apr may jun jul aug sep sept oct nov dec march mon tue wed thu fri sun")
+_BEFORE_DATES = word_set("in of a by since until till next last this every during from through on before after each")
 _CURRENCY_SIGNS = frozenset("£$€¥₹")
 _CURRENCY_CODES = frozenset(("rs", "usd", "eur", "gbp", "inr", "chf", "cad", "aud", "jpy"))
 _FRONT = frozenset(("this", "next", "last", "previous"))
-_SPANS = frozenset(("week", "month", "year", "quarter", "night", "weekend", "fortnight", "decade", "morning", "evening"))
-_YEAR_FRONT = frozenset("in of since for by until during before after from to the and or between year".split())
+_SPANS = frozenset(
+    ("week", "month", "year", "quarter", "night", "weekend", "fortnight", "decade", "morning", "evening")
+)
+_YEAR_FRONT = word_set("in of since for by until during before after from to the and or between year")
 _VERSIONED = frozenset(("version", "release", "ver", "v", "python", "java", "node", "php", "ruby", "perl", "go"))
 _PER = frozenset(("per", "each", "every", "/"))
 _WHOLE_DAY = {"noon": 720, "midday": 720, "midnight": 0}
@@ -70,7 +73,9 @@ class Reader:
             return self._item("code", word, at, at + 1, clause)
         return None
 
-    def _item(self, kind: str, value: object, at: int, end: int, clause: int, raw: tuple[str, str] = ("", "")) -> tuple[list[Item], int]:
+    def _item(
+        self, kind: str, value: object, at: int, end: int, clause: int, raw: tuple[str, str] = ("", "")
+    ) -> tuple[list[Item], int]:
         start, stop = self.tokens[at].start, self.tokens[end - 1].end
         return [Item(kind, value, start, stop, clause, 0, raw)], end
 
@@ -84,10 +89,9 @@ class Reader:
         if word in measures.NUMBERS or word in {"hundred", "thousand", "million", "half"}:
             return self._number(at, clause)
         if word in _CURRENCY_CODES and (number_at := at + (2 if self.word(at + 1) == "." else 1)) < len(self.tokens):
-            if self.kind(number_at) == "n":
-                found = self._number(number_at, clause, sign=word)
-                if found is not None:
-                    return [found[0][0]._replace(start=self.tokens[at].start)], found[1]
+            found = self._number(number_at, clause, sign=word) if self.kind(number_at) == "n" else None
+            if found is not None:
+                return [found[0][0]._replace(start=self.tokens[at].start)], found[1]
         if word in measures.PERIODS:
             return self._item("period", measures.PERIODS[word], at, at + 1, clause)
         if word in _PER and self.word(at + 1) in self.units and self.units[self.word(at + 1)][0] in {"second", "month"}:
@@ -124,9 +128,9 @@ class Reader:
     def _weekday(self, at: int, clause: int) -> tuple[list[Item], int]:
         day = measures.WEEKDAYS[self.word(at)]
         # "Monday to Friday" is what "weekdays" says.
-        if day == "monday" and self.word(at + 1) in {"to", "through", "till", "until"}:
-            if measures.WEEKDAYS.get(self.word(at + 2)) == "friday":
-                return self._item("weekday", "weekday", at, at + 3, clause)
+        until = self.word(at + 1) in {"to", "through", "till", "until"}
+        if day == "monday" and until and measures.WEEKDAYS.get(self.word(at + 2)) == "friday":
+            return self._item("weekday", "weekday", at, at + 3, clause)
         return self._item("weekday", day, at, at + 1, clause)
 
     def _period(self, at: int, end: int, unit: str, clause: int) -> tuple[list[Item], int] | None:
@@ -144,7 +148,7 @@ class Reader:
             return None
         value, text, end = parsed
         nxt = self.word(end)
-        if sign or nxt in measures.CURRENCIES and self.kind(end) in {"w", "p"} and nxt not in {"$", "£", "€"}:
+        if sign or (nxt in measures.CURRENCIES and self.kind(end) in {"w", "p"} and nxt not in {"$", "£", "€"}):
             if sign and nxt in {"k", "m", "mn", "bn"}:
                 value *= measures.SCALES.get(nxt, 1_000_000)
                 end += 1
@@ -154,13 +158,21 @@ class Reader:
             currency = measures.CURRENCIES[sign or nxt]
             end = end if sign else end + 1
             return self._item("money", ("$", currency, value), begin, end, clause, (text, currency))
-        if nxt in {"%", "percent", "pct"} or nxt == "per" and self.word(end + 1) == "cent":
+        if nxt in {"%", "percent", "pct"} or (nxt == "per" and self.word(end + 1) == "cent"):
             return self._item("percent", ("%", value), begin, end + (2 if nxt == "per" else 1), clause, (text, "%"))
         if nxt in {"am", "pm"} and 1 <= value <= 12 and value == int(value):
-            return self._item("time", ("t", int(value) % 12 * 60 + (720 if nxt == "pm" else 0), True), begin, end + 1, clause)
+            return self._item(
+                "time", ("t", int(value) % 12 * 60 + (720 if nxt == "pm" else 0), True), begin, end + 1, clause
+            )
         if nxt == "o'clock" and 1 <= value <= 12:
             return self._clock_words(begin, end + 1, int(value) * 60 % 720, clause)
-        part = self.word(end + 2) if nxt == "in" and self.word(end + 1) == "the" else self.word(end + 1) if nxt == "at" else ""
+        part = (
+            self.word(end + 2)
+            if nxt == "in" and self.word(end + 1) == "the"
+            else self.word(end + 1)
+            if nxt == "at"
+            else ""
+        )
         if part in measures.DAY_PARTS and 1 <= value <= 12 and value == int(value):
             return self._clock_words(begin, end, int(value) * 60 % 720, clause)
         unit = self.units.get(nxt)
@@ -174,7 +186,10 @@ class Reader:
         return self._bare(begin, end, value, text, clause)
 
     def _bare(self, begin: int, end: int, value: float, text: str, clause: int) -> tuple[list[Item], int] | None:
-        if any(self.word(i) in measures.MONTHS and self._dated(i, self.word(i)) for i in (begin - 1, end)) and value <= 31:
+        if (
+            any(self.word(i) in measures.MONTHS and self._dated(i, self.word(i)) for i in (begin - 1, end))
+            and value <= 31
+        ):
             return self._item("date", ("o", int(value)), begin, end, clause)
         if len(text) == 4 and 1900 <= value < 2100 and value == int(value):
             before = self.word(begin - 1)
@@ -234,7 +249,13 @@ class Reader:
             return None
         follows = self.word(at)
         # "one" and "zero" are pronoun and figure of speech unless something is counted.
-        if at == start + 1 and self.word(start) == "one" and follows not in self.units and follows not in measures.CURRENCIES and follows != "percent":
+        if (
+            at == start + 1
+            and self.word(start) == "one"
+            and follows not in self.units
+            and follows not in measures.CURRENCIES
+            and follows != "percent"
+        ):
             return None
         return float(value), str(value), at
 

@@ -31,7 +31,9 @@ def tables_from(section: object, where: str) -> Tables:
         UsageError: an unknown key, or an entry that is not of the form `Tables.with_user` takes.
     """
     if not isinstance(section, Mapping):
-        raise UsageError(f"{where}: tool.cachesafe.semantic must be a table: write [tool.cachesafe.semantic] and its keys")
+        raise UsageError(
+            f"{where}: tool.cachesafe.semantic must be a table: write [tool.cachesafe.semantic] and its keys"
+        )
     for key in section:
         if key not in KEYS:
             raise UsageError(f"{where}: [tool.cachesafe.semantic] has no key {key!r}; {closest(key, KEYS)}")

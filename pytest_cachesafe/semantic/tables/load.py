@@ -6,21 +6,39 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 
-from pytest_cachesafe.semantic.tables import antonyms, grammar, measures, names, phrases, synonyms
+from pytest_cachesafe.semantic.tables import antonyms, grammar, measures, names, phrases
 from pytest_cachesafe.semantic.text.morphology import base_form, spelling
 
-__all__ = ["Phrases", "calendar_words", "common_words", "broad_antonyms", "broad_synonyms", "hand_antonyms", "hand_synonyms", "known_names",
-           "known_words", "phrase_table", "separable", "wordnet_lines"]  # fmt: skip
+__all__ = [
+    "Phrases",
+    "broad_antonyms",
+    "broad_synonyms",
+    "calendar_words",
+    "common_words",
+    "hand_antonyms",
+    "hand_synonyms",
+    "index_phrases",
+    "known_names",
+    "known_words",
+    "phrase_table",
+    "separable",
+    "wordnet_lines",
+]
 
 # First word = (all words, what stands for them), longest first.
 Phrases = Mapping[str, tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]]
 
 _WORDNET = Path(__file__).with_name("wordnet")
+_ENGLISH = Path(__file__).with_name("english")
 
 
 def wordnet_lines(name: str) -> Iterator[str]:
     """The lines of a WordNet table without its header."""
-    for line in (_WORDNET / f"{name}.txt").read_text(encoding="utf-8").splitlines():
+    return _lines(_WORDNET / f"{name}.txt")
+
+
+def _lines(path: Path) -> Iterator[str]:
+    for line in path.read_text(encoding="utf-8").splitlines():
         if line[:1] != "#":
             yield line
 
@@ -84,7 +102,7 @@ def _groups(lines: Iterable[str]) -> dict[str, frozenset[int]]:
 @lru_cache(maxsize=1)
 def hand_synonyms() -> dict[str, frozenset[int]]:
     """Word = numbers of its groups."""
-    return _groups(synonyms.SYNONYMS.strip().splitlines())
+    return _groups(_lines(_ENGLISH / "synonyms.txt"))
 
 
 @lru_cache(maxsize=1)
@@ -97,9 +115,9 @@ def broad_synonyms() -> dict[str, frozenset[int]]:
 def phrase_table() -> Phrases:
     """Phrases and what is empty, by first word."""
     entries: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for line in phrases.EMPTY.strip().splitlines():
+    for line in _lines(_ENGLISH / "empty.txt"):
         entries[tuple(line.split())] = ()
-    for line in phrases.PHRASES.strip().splitlines():
+    for line in _lines(_ENGLISH / "phrases.txt"):
         words, _, stands = line.partition("=")
         entries[tuple(words.split())] = tuple(stands.split())
     for word, stands in phrases.CONTRACTED.items():
@@ -118,10 +136,11 @@ def index_phrases(entries: Mapping[tuple[str, ...], tuple[str, ...]]) -> Phrases
 @lru_cache(maxsize=1)
 def calendar_words() -> frozenset[str]:
     """Words that values are read from: they are known, whatever WordNet has."""
-    tables = (measures.NUMBERS, measures.SCALES, measures.ORDINALS, measures.MONTHS, measures.WEEKDAYS, measures.PERIODS,
-              measures.RELATIVE, measures.LANGUAGES, measures.FORMATS, measures.CURRENCIES, phrases.CONTRACTED)  # fmt: skip
+    numbers = (measures.NUMBERS, measures.SCALES, measures.ORDINALS, measures.CURRENCIES)
+    dates = (measures.MONTHS, measures.WEEKDAYS, measures.PERIODS, measures.RELATIVE)
+    closed = (measures.LANGUAGES, measures.FORMATS, phrases.CONTRACTED)
     single = {entry[0] for entries in phrase_table().values() for entry, _ in entries if len(entry) == 1}
-    return frozenset(single.union(*tables))
+    return frozenset(single.union(*numbers, *dates, *closed))
 
 
 @lru_cache(maxsize=1)

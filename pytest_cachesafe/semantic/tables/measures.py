@@ -7,8 +7,22 @@ international yard and pound agreement (1959).
 
 from __future__ import annotations
 
-__all__ = ["CURRENCIES", "DAY_PARTS", "FORMATS", "LANGUAGES", "MONTHS", "NUMBERS", "ORDINALS", "PERIODS", "RELATIVE",
-           "SCALES", "UNITS", "WEEKDAYS"]  # fmt: skip
+from pytest_cachesafe.semantic.tables.word_set import word_list
+
+__all__ = [
+    "CURRENCIES",
+    "DAY_PARTS",
+    "FORMATS",
+    "LANGUAGES",
+    "MONTHS",
+    "NUMBERS",
+    "ORDINALS",
+    "PERIODS",
+    "RELATIVE",
+    "SCALES",
+    "UNITS",
+    "WEEKDAYS",
+]
 
 UNITS: dict[str, tuple[str, float]] = {}
 
@@ -20,7 +34,9 @@ def _units(base: str, text: str) -> None:
             UNITS[name] = (base, float(factor))
 
 
-_units("second", """
+_units(
+    "second",
+    """
     0.001 ms msec millisecond milliseconds
     0.000001 us_ usec microsecond microseconds
     1 s sec secs second seconds
@@ -29,9 +45,12 @@ _units("second", """
     86400 day days
     604800 week weeks wk wks fortnight_half
     1209600 fortnight fortnights
-""")
+""",
+)
 _units("month", "1 month months mo mos mth mths\n3 quarter quarters\n12 year years yr yrs\n120 decade decades")
-_units("byte", """
+_units(
+    "byte",
+    """
     1 byte bytes
     1000 kb kilobyte kilobytes
     1000000 mb megabyte megabytes meg megs
@@ -40,9 +59,12 @@ _units("byte", """
     1024 kib
     1048576 mib
     1073741824 gib
-""")
+""",
+)
 _units("bit/s", "1000 kbps\n1000000 mbps\n1000000000 gbps")
-_units("gram", """
+_units(
+    "gram",
+    """
     0.000001 mcg microgram micrograms µg
     0.001 mg milligram milligrams
     1 g gram grams gramme grammes
@@ -50,8 +72,11 @@ _units("gram", """
     28.349523 oz ounce ounces
     453.59237 lb lbs pound_weight
     1000000 ton tons tonne tonnes
-""")
-_units("metre", """
+""",
+)
+_units(
+    "metre",
+    """
     0.001 mm millimetre millimetres millimeter millimeters
     0.01 cm centimetre centimetres centimeter centimeters
     1 m metre metres meter meters
@@ -60,7 +85,8 @@ _units("metre", """
     0.3048 ft foot feet
     0.9144 yard yards yd
     1609.344 mile miles mi
-""")
+""",
+)
 _units("litre", "0.001 ml millilitre millilitres milliliter milliliters\n0.01 cl\n1 l litre litres liter liters")
 _units("gallon", "1 gallon gallons gal\n0.125 pint pints")
 _units("celsius", "1 celsius °c centigrade")
@@ -79,9 +105,9 @@ _units("token", "1 token tokens")
 CURRENCIES = {
     "$": "usd", "us$": "usd", "usd": "usd", "dollar": "usd", "dollars": "usd", "buck": "usd", "bucks": "usd",
     "£": "gbp", "gbp": "gbp", "quid": "gbp", "pound": "gbp", "pounds": "gbp", "€": "eur", "eur": "eur", "euro": "eur",
-    "euros": "eur", "¥": "jpy", "yen": "jpy", "jpy": "jpy", "₹": "inr", "rupee": "inr", "rs": "inr", "rupees": "inr", "inr": "inr",
-    "chf": "chf", "franc": "chf", "francs": "chf", "cad": "cad", "aud": "aud", "cents": "cent", "cent": "cent",
-    "pence": "penny", "btc": "btc", "bitcoin_amount": "btc",
+    "euros": "eur", "¥": "jpy", "yen": "jpy", "jpy": "jpy", "₹": "inr", "rupee": "inr", "rs": "inr", "rupees": "inr",
+    "inr": "inr", "chf": "chf", "franc": "chf", "francs": "chf", "cad": "cad", "aud": "aud", "cents": "cent",
+    "cent": "cent", "pence": "penny", "btc": "btc", "bitcoin_amount": "btc",
 }  # fmt: skip
 
 NUMBERS = {
@@ -107,8 +133,8 @@ MONTHS |= {name[:3]: at + 1 for at, name in enumerate(_MONTH_NAMES)} | {"sept": 
 _DAY_NAMES = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 WEEKDAYS = {name: name for name in _DAY_NAMES} | {name + "s": name for name in _DAY_NAMES}
 WEEKDAYS |= {"mon": "monday", "tue": "tuesday", "tues": "tuesday", "wed": "wednesday", "thu": "thursday",
-             "thur": "thursday", "thurs": "thursday", "fri": "friday", "sat": "saturday", "sun": "sunday", "weekday": "weekday", "weekdays": "weekday",
-             "weekend": "weekend", "weekends": "weekend"}  # fmt: skip
+             "thur": "thursday", "thurs": "thursday", "fri": "friday", "sat": "saturday", "sun": "sunday",
+             "weekday": "weekday", "weekdays": "weekday", "weekend": "weekend", "weekends": "weekend"}  # fmt: skip
 
 # Adverbs and adjectives of frequency = the unit they count.
 PERIODS = {
@@ -124,18 +150,18 @@ DAY_PARTS = {"morning": 0, "afternoon": 12, "evening": 12, "night": 12, "am": 0,
 
 LANGUAGES = {
     word: word
-    for word in (
+    for word in word_list(
         "english german french spanish italian portuguese dutch polish swedish danish norwegian finnish russian "
         "ukrainian turkish arabic hebrew hindi chinese mandarin cantonese japanese korean vietnamese thai indonesian "
-        "greek czech hungarian romanian bulgarian latin welsh irish bengali urdu tamil swahili persian "
-        "python java javascript typescript rust ruby perl php kotlin swift scala haskell csharp go_language elixir "
-        "fortran cobol matlab julia lua bash powershell sql"
-    ).split()
+        "greek czech hungarian romanian bulgarian latin welsh irish bengali urdu tamil swahili persian python java "
+        "javascript typescript rust ruby perl php kotlin swift scala haskell csharp go_language elixir fortran cobol "
+        "matlab julia lua bash powershell sql"
+    )
 }
 FORMATS = {
     word: word
-    for word in (
+    for word in word_list(
         "json csv xml yaml toml pdf html markdown docx xlsx pptx png jpeg gif svg mp3 mp4 wav parquet avro txt "
         "plaintext latex epub zip tsv rtf webp"
-    ).split()
+    )
 } | {"jpg": "jpeg", "yml": "yaml", "md": "markdown", "doc": "docx", "xls": "xlsx", "excel": "xlsx", "tex": "latex"}

@@ -6,9 +6,11 @@ the prompt are never asked, so that case changes no verdict.
 
 from __future__ import annotations
 
+from pytest_cachesafe.semantic.tables.word_set import word_set
+
 __all__ = ["NAMES"]
 
-NAMES = frozenset(
+NAMES = word_set(
     # products, services and makers
     "apple google amazon microsoft meta facebook instagram twitter tiktok youtube whatsapp telegram signal slack teams "
     "zoom discord skype dropbox box notion jira confluence trello asana linear figma canva adobe photoshop "
@@ -31,5 +33,5 @@ NAMES = frozenset(
     "emily donna michelle carol amanda melissa deborah stephanie rebecca laura sharon cynthia kathleen amy angela "
     "shirley anna brenda pamela emma nicole helen samantha katherine christine rachel carolyn janet maria heather "
     "diane julie olivia joyce victoria kelly lauren christina joan evelyn judith megan andrea cheryl hannah martha "
-    "jacqueline frances ann alice bob carol dave eve tom tim sam ben max leo mia noah liam".split()
+    "jacqueline frances ann alice bob carol dave eve tom tim sam ben max leo mia noah liam"
 )

@@ -126,14 +126,17 @@ class _Builder:
         else:
             # Also in a form with other endings in the last word: "swing beds".
             word = "_".join((*words[:-1], spelling(base_form(words[-1], self.tables.words))))
-            self.phrases[words] = self.phrases[(*words[:-1], words[-1] + "s")] = (word,)
+            plural = (*words[:-1], words[-1] + "s")
+            self.phrases[words] = self.phrases[plural] = (word,)
         self.own.add(word)
         return word
 
     def group(self, name: str, value: Sequence[str], least: int = 2) -> list[str]:
         words = list(dict.fromkeys(self.word(name, v) for v in _list(name, value)))
         if len(words) < least:
-            raise UsageError(f"semantic tables: {name}: {list(value)!r} has fewer than {least} different entries: add one")
+            raise UsageError(
+                f"semantic tables: {name}: {list(value)!r} has fewer than {least} different entries: add one"
+            )
         return words
 
     def antonym(self, pair: Sequence[str]) -> None:
@@ -166,19 +169,23 @@ class _Builder:
     def unit(self, name: str, value: object) -> None:
         words = words_of(name) if isinstance(name, str) else ()
         if len(words) != 1:
-            raise UsageError(f"semantic tables: units: {name!r} is not one word: write the unit as it stands in prompts")
+            raise UsageError(
+                f"semantic tables: units: {name!r} is not one word: write the unit as it stands in prompts"
+            )
         if isinstance(value, str):
             found = self.units.get(value.lower())
             if found is None:
                 raise UsageError(f"semantic tables: units: {value!r} is no known unit: give [base unit, factor]")
         else:
+            pair = list(value) if isinstance(value, (list, tuple)) else []
             try:
-                base, factor = value  # type: ignore[misc]
-                found = (str(base).lower(), float(factor))
-            except (TypeError, ValueError):
+                found = (str(pair[0]).lower(), float(pair[1]))
+            except (IndexError, TypeError, ValueError):
                 raise UsageError(f"semantic tables: units: {name} = {value!r}: give [base unit, factor]") from None
             if not 0 < found[1] < float("inf"):
-                raise UsageError(f"semantic tables: units: {name}: factor {found[1]} is not above 0: give a positive one")
+                raise UsageError(
+                    f"semantic tables: units: {name}: factor {found[1]} is not above 0: give a positive one"
+                )
         self.units[words[0]] = found
 
     def result(self) -> Tables:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from pytest_cachesafe.semantic.tables.grammar import FOREIGN, FUNCTION
+from pytest_cachesafe.semantic.tables.word_set import word_set
 from pytest_cachesafe.semantic.text.scan import Token
 
 __all__ = ["not_english"]
 
 # Words of both lists, and what English prompts quote of other languages.
 _BOTH = FOREIGN & FUNCTION
-_ONLY_FOREIGN = FOREIGN - FUNCTION - frozenset("die des de la le du al el los las en con per un on van den lo gli o e a os das".split())
+_ONLY_FOREIGN = (
+    FOREIGN - FUNCTION - word_set("die des de la le du al el los las en con per un on van den lo gli o e a os das")
+)
 _ONLY_ENGLISH = FUNCTION - FOREIGN
 
 
@@ -22,7 +25,7 @@ def not_english(tokens: Sequence[Token]) -> bool:
         if kind != "w":
             continue
         letters += len(word)
-        if word > "\u024f" or not word.isascii() and any(c > "\u024f" for c in word):
+        if word > "\u024f" or (not word.isascii() and any(c > "\u024f" for c in word)):
             other += len(word)
         elif word in _ONLY_ENGLISH:
             english += 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from pytest_cachesafe.semantic.tables.grammar import IRREGULAR
+from pytest_cachesafe.semantic.tables.word_set import word_list
 
 __all__ = ["base_form", "one_slip", "spelling", "stem"]
 
@@ -72,11 +73,11 @@ def spelling(word: str) -> str:
     return word.replace("aem", "em").replace("oed", "ed").replace("dgement", "dgment")
 
 
-_ENDINGS = (
+_ENDINGS = word_list(
     "izations ization ations ation itions ition ments ment ances ance ences ence encies ency ancies ancy ities ity "
-    "iness ness ically ally ably ibly ical ions ion ings ing able ible ive ors or ers er ants ant ents ent ies ied ely "
-    "ily ly ed es al ic y e s"
-).split()
+    "iness ness ically ally ably ibly ical ions ion ings ing able ible ive ors or ers er ants ant ents ent ies ied "
+    "ely ily ly ed es al ic y e s"
+)
 
 
 @lru_cache(maxsize=50_000)

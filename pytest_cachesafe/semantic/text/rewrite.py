@@ -6,13 +6,14 @@ from collections.abc import Mapping
 
 from pytest_cachesafe.semantic.tables.load import Phrases
 from pytest_cachesafe.semantic.tables.phrases import COURTESY, COURTESY_MARKS, EDGE
+from pytest_cachesafe.semantic.tables.word_set import word_set
 from pytest_cachesafe.semantic.text.scan import Token
 
 __all__ = ["rewrite"]
 
 # Openers that say nothing in front of a question either: "so how do I …".
-_OPENERS = frozenset("so ok okay oh and but also sorry now alright ah yeah yep like btw fyi hiya hi hello hey".split())
-_CLOSERS = frozenset("asap lol haha mate ta cheers btw urgently thx".split())
+_OPENERS = word_set("so ok okay oh and but also sorry now alright ah yeah yep like btw fyi hiya hi hello hey")
+_CLOSERS = word_set("asap lol haha mate ta cheers btw urgently thx")
 # Words that English says twice on purpose.
 _TWICE = frozenset(("that", "had", "is", "no", "very", "so"))
 # How far a particle may stand behind its verb: "turn the weekly report emails off".

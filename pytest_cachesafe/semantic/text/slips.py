@@ -84,7 +84,7 @@ def _allowed(a: str, b: str, strange: Collection[str]) -> int:
 
 
 def slips(a: str, b: str) -> int:
-    """Letters more, less, other, or two neighbours exchanged: how many make one word of the other; 3 stands for more."""
+    """Letters more, less, other, or two neighbours exchanged: how many are between two words; 3 for more."""
     if abs(len(a) - len(b)) > 2 or (a[0] != b[0] and a[-1:] != b[-1:]):
         return 3
     before: list[int] = []
