@@ -56,7 +56,10 @@ class NodeState:
     """
 
     # Keys of a report's JSON form that are worth a JUnit property; others are lists or details.
-    PROPERTIES = ("verdict", "first_step", "worst_step", "lost_tokens", "lost_blocks", "cause", "origin", "front_end")
+    PROPERTIES = (
+        "verdict", "first_step", "worst_step", "lost_tokens", "lost_blocks", "cause", "origin", "front_end", "engine",
+        "tokens", "cached_tokens",
+    )  # fmt: skip
 
     # A generative test asserts hundreds of times; its first reports are enough of properties.
     MOST_RECORDS = 20
@@ -133,6 +136,8 @@ class NodeState:
             return
         suffix = "" if self.records == 1 else f"_{self.records}"
         values = report.as_dict()
+        # What an engine finds of the same requests stands beside what is stable of them.
+        values = {**(values.get("reuse") or {}), **values}
         for key in self.PROPERTIES:
             value = values.get(key)
             if isinstance(value, (str, int, float, bool)):

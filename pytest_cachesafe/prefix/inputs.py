@@ -137,6 +137,8 @@ def _sequence(
 ) -> Plan:
     if not items:
         raise UsageError("the chat is empty: nothing to compare")
+    # Tensors and arrays of ids.
+    items = [item.tolist() if hasattr(item, "tolist") else item for item in items]
     kinds = [_kind(item) for item in items]
     kind = kinds[0]
     if kind == "id":

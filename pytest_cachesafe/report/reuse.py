@@ -71,7 +71,7 @@ def _row(request: RequestReuse, report: EngineReport, longest: int, width: int) 
     bar = "█" * full + "░" * (cells - full)
     if request.reset is not None:
         words = f"a new beginning ({request.reset})"
-    elif request.against is None and request.admitted:
+    elif request.against is None:
         words = "first of its conversation"
     else:
         words = why(request, report)

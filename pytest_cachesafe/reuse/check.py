@@ -124,7 +124,10 @@ def _the_cache(engine: Any, block_size: int | None, default_size: int) -> Prefix
 def _check_least(min_cached: Any, min_share: Any) -> None:
     good = isinstance(min_cached, (int, float)) and not isinstance(min_cached, bool) and min_cached > 0
     if min_cached is not None and (not good or (isinstance(min_cached, float) and min_cached > 1)):
-        raise UsageError(f"min_cached={min_cached!r}: tokens (a whole number) or a share of the prompt (up to 1.0)")
+        raise UsageError(f"min_cached={min_cached!r}: tokens (a whole number) or a share of the prompt (below 1.0)")
     good = isinstance(min_share, (int, float)) and not isinstance(min_share, bool) and 0 < min_share <= 1
     if min_share is not None and not good:
-        raise UsageError(f"min_share={min_share!r}: a share above 0, up to 1")
+        raise UsageError(f"min_share={min_share!r}: a share above 0 and below 1")
+    for what, share in (("min_cached", min_cached), ("min_share", min_share)):
+        if share == 1 and (what == "min_share" or isinstance(share, float)):
+            raise UsageError(f"{what}={share!r} can never hold: the last token of a prompt is always computed")

@@ -35,7 +35,8 @@ class ReuseMeter:
         """Send one prompt.
 
         Raises:
-            UsageError: the front end gives no token ids; a salt or adapter that is no string.
+            UsageError: the front end gives no token ids; a salt or adapter that is no string; the engine would never
+                take the prompt (it is larger than the pool).
         """
         ids = prompt.token_ids
         if ids is None:
@@ -48,11 +49,15 @@ class ReuseMeter:
         answer = prompt.chat.generated if prompt.chat is not None else None
         given = _Sent(ids, answer.token_ids or () if answer is not None else ())
         sent = given.to(self.cache, salt, lora)
-        out = RequestReuse(request, against, len(ids), cached_tokens=sent.cached_tokens, admitted=sent.admitted)
+        if not sent.admitted:
+            # Nothing else is sent at the same time, so it never will be.
+            words = getattr(sent, "refused", None) or "it does not fit into the cache"
+            raise UsageError(f"request {request}: {self.cache.label} refuses it: {words}; give the cache more room")
+        out = RequestReuse(request, against, len(ids), cached_tokens=sent.cached_tokens)
         possible = sent.cached_tokens
         if self._unbounded is not None:
             possible = given.to(self._unbounded, salt, lora).cached_tokens
-            out.evicted_tokens = max(possible - sent.cached_tokens, 0) if sent.admitted else 0
+            out.evicted_tokens = max(possible - sent.cached_tokens, 0)
         anywhere = self._across(given, salt, lora)
         if anywhere is not None:
             out.namespace_tokens = max(anywhere - possible, 0)
@@ -60,7 +65,7 @@ class ReuseMeter:
             out.continued_tokens = len(earlier.token_ids)
             out.stable_tokens = common_prefix(earlier.token_ids, ids)
             most = max(possible, anywhere or 0)
-            if self.cache.limits is None and sent.admitted:
+            if self.cache.limits is None:
                 out.rounding_tokens = max(out.stable_tokens - most, 0)
         return out
 

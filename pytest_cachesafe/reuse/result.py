@@ -25,7 +25,6 @@ class RequestReuse:
     continued_tokens: int = 0
     stable_tokens: int = 0
     cached_tokens: int = 0
-    admitted: bool = True
     # Only text behind the last message changed: a loss that does not grow.
     tail: bool = False
     # The declared reset that makes this a new beginning.
@@ -56,7 +55,6 @@ class RequestReuse:
             "continued_tokens": self.continued_tokens,
             "stable_tokens": self.stable_tokens,
             "cached_tokens": self.cached_tokens,
-            "admitted": self.admitted,
             "tail": self.tail,
             "reset": self.reset,
             "lost": {

@@ -29,8 +29,6 @@ def summary(report: EngineReport) -> str:
 
 def why(request: RequestReuse, report: EngineReport) -> str:
     """What keeps a request from finding more, largest loss first; '' where nothing does."""
-    if not request.admitted:
-        return "refused, it does not fit into the pool beside what is live"
     if report.limits is not None:
         return report.limits
     losses = [
@@ -97,7 +95,7 @@ def _rounding(request: RequestReuse, report: EngineReport) -> str:
 
 def _avoidable(request: RequestReuse, report: EngineReport) -> int:
     """Tokens of the continued request that are not found although whole blocks of them could be."""
-    if report.limits is not None or not request.admitted:
+    if report.limits is not None:
         return request.continued_tokens
     changed = 0 if request.tail else request.changed_tokens
     return changed + request.namespace_tokens + request.evicted_tokens
