@@ -14,10 +14,10 @@ LINTED := pytest_cachesafe rules benchmarks $(filter-out examples/lint_demo/,$(w
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help demo test test-all bench lint format models engines clean
+.PHONY: help demo test test-all bench bench-semantic lint format models encoder engines clean
 
 help:
-	@echo "make demo | test | test-all | bench | lint | format | clean"
+	@echo "make demo | test | test-all | bench | bench-semantic | lint | format | clean"
 
 # A stamp is older than what it was made from, or the step is done again; a step that fails leaves none.
 $(VENV)/.made:
@@ -34,7 +34,7 @@ $(VENV)/.demo: $(VENV)/.made pyproject.toml
 # CUDA build under this version (Linux on x86-64), point pip to CPU builds in its own configuration before this.
 $(VENV)/.test: $(VENV)/.demo pyproject.toml
 	$(PIP) install torch==2.13.0
-	$(PIP) install -e ".[render,kv,clock,dev]"
+	$(PIP) install -e ".[render,kv,semantic,clock,export,dev]"
 	@touch $@
 
 # Cheap where everything is there, so without a stamp: the cache folder may be emptied, or be another one.
@@ -45,7 +45,10 @@ models: $(VENV)/.demo
 demo: models
 	$(BIN)/python examples/demo.py
 
-test: $(VENV)/.test models
+encoder: $(VENV)/.test
+	@$(BIN)/python -c 'from pytest_cachesafe.models import fetch; print("have", fetch("sentence-transformers/all-MiniLM-L6-v2"))'
+
+test: $(VENV)/.test models encoder
 	$(PYTEST) -m "not oracle"
 
 # Other implementations to compare with; not among the dev requirements, since they bring many of their own.
@@ -57,7 +60,7 @@ $(VENV)/.oracle: $(VENV)/.test
 engines: $(VENV)/.test
 	@$(BIN)/python tests/support/fetch_engines.py
 
-test-all: $(VENV)/.oracle models engines
+test-all: $(VENV)/.oracle models encoder engines
 	$(PYTEST)
 
 # The linter for the same faults that is found on PyPI: measured beside ours, used nowhere else.
@@ -65,8 +68,14 @@ $(VENV)/.bench: $(VENV)/.test
 	$(PIP) install cachedrift==0.1.0
 	@touch $@
 
-bench: $(VENV)/.bench models engines
+bench: $(VENV)/.bench models encoder engines
 	$(BIN)/python benchmarks/run.py
+
+# Pairs that others labelled, brought by git into the user's cache folder; none of them is part of this project.
+bench-semantic: $(VENV)/.test encoder
+	@$(BIN)/python tests/support/semantic_sets.py
+	@$(BIN)/python benchmarks/semantic_peers.py
+	$(BIN)/python benchmarks/semantic.py --write docs/semantic.md
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
