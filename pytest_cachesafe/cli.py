@@ -195,7 +195,17 @@ def _parse(argv: Sequence[str]) -> argparse.Namespace:
     for name, value in _DEFAULTS.items():
         if not hasattr(args, name):
             setattr(args, name, value)
+    if args.command is not None:
+        _keep_apart(args, commands[args.command])
     return args
+
+
+def _keep_apart(args: argparse.Namespace, parser: _Parser) -> None:
+    """No result is written over what is read, or over another result."""
+    if any(getattr(args, name, None) is not None for name in ("output_file", "export", "curve", "write_baseline")):
+        from pytest_cachesafe.commands.common import keep_apart
+
+        keep_apart(args, parser._actions)
 
 
 def _command_first(argv: Sequence[str], commands: dict[str, _Parser]) -> list[str]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from stat import S_ISREG
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_cachesafe.commands.load import read_text
@@ -12,10 +14,14 @@ from pytest_cachesafe.prompt import Chat, UsageError
 if TYPE_CHECKING:
     from pytest_cachesafe.report.visible import Redact
 
-__all__ = ["WIRE_NAMES", "Result", "add_front_end", "chat_from", "front_end_of", "redacted"]
+__all__ = ["WIRE_NAMES", "Result", "add_front_end", "chat_from", "front_end_of", "keep_apart", "redacted"]
 
 # As typed; "openai" is Responses where the body has `input`.
 WIRE_NAMES = ("anthropic", "bedrock", "gemini", "openai", "openai-chat", "openai-responses")
+# Options that name a file to write.
+_OUTPUTS = ("output_file", "export", "curve", "write_baseline")
+# A baseline is written anew over the one that was read.
+_MEANT = ("write_baseline", "baseline")
 
 
 class Result(NamedTuple):
@@ -41,6 +47,59 @@ def add_front_end(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--wire", metavar="FORMAT", choices=WIRE_NAMES, help=f"compare wire bodies: {', '.join(WIRE_NAMES)}"
     )
+
+
+def keep_apart(args: argparse.Namespace, actions: Sequence[argparse.Action]) -> None:
+    """Refuse to write over what is read, or two results into one file, whatever links there are.
+
+    Standard input and output (`-`), devices and pipes are left alone.
+
+    Args:
+        args: as parsed.
+        actions: what the subcommand declares; every word that is no choice from a list may be a file.
+
+    Raises:
+        UsageError: one file in two places.
+    """
+    words = [
+        (action, word)
+        for action in actions
+        if action.choices is None
+        for word in _words(getattr(args, action.dest, None))
+    ]
+    outputs = [(action, word) for action, word in words if action.dest in _OUTPUTS]
+    for i, (action, output) in enumerate(outputs):
+        for other, word in outputs[:i]:
+            if _same_file(output, word):
+                raise UsageError(
+                    f"{_option(action)} {output}: {_option(other)} writes to the same file; name another one"
+                )
+        for other, word in words:
+            if other.dest in _OUTPUTS or (action.dest, other.dest) == _MEANT:
+                continue
+            if _same_file(output, word):
+                raise UsageError(
+                    f"{_option(action)} {output}: the file is read as {_option(other)}; name another one to write to"
+                )
+
+
+def _words(value: Any) -> Iterator[str]:
+    for word in value if isinstance(value, list) else [value]:
+        if isinstance(word, str) and word not in ("", "-"):
+            yield word
+
+
+def _option(action: argparse.Action) -> str:
+    return action.option_strings[-1] if action.option_strings else str(action.metavar or action.dest)
+
+
+def _same_file(one: str, other: str) -> bool:
+    try:
+        first, second = os.stat(one), os.stat(other)
+    except (OSError, ValueError):
+        # One that is not there yet: what it will be called decides.
+        return os.path.normcase(os.path.realpath(one)) == os.path.normcase(os.path.realpath(other))
+    return S_ISREG(first.st_mode) and os.path.samestat(first, second)
 
 
 def front_end_of(args: argparse.Namespace) -> Any:
