@@ -39,9 +39,13 @@ def compare_values(a: Sequence[Item], b: Sequence[Item], sure: bool, framed: boo
                     rest_b.remove(y)
                     break
     if framed:
-        found += [Found(x.kind, "suspect", (x,), ()) for x in rest_a if x.value not in _NOTHING]
-        found += [Found(y.kind, "suspect", (), (y,)) for y in rest_b if y.value not in _NOTHING]
+        found += [Found(x.kind, "suspect", (x,), ()) for x in rest_a if not _hardly(x)]
+        found += [Found(y.kind, "suspect", (), (y,)) for y in rest_b if not _hardly(y)]
     return found
+
+
+def _hardly(item: Item) -> bool:
+    return item.value in _NOTHING or item.raw[0] == "1"
 
 
 def _unmatched(a: Sequence[Item], b: Sequence[Item]) -> tuple[list[Item], list[Item]]:

@@ -48,7 +48,9 @@ class Contrast:
         largest = max(len(a.words), len(b.words), 1)
         self.share = 1 - max(len(self.rest_a), len(self.rest_b)) / largest
         self.framed = self.aligned and self._framed()
+        # Negations that an opposite word has turned back, and words that are opposites.
         self.cancelled: set[int] = set()
+        self.opposed: set[int] = set()
 
     def found(self) -> list[Found]:
         """All differences, in the order of the rules."""
@@ -129,6 +131,9 @@ class Contrast:
             if x.value in _DEGREES and self._before_one_of(self.a, x, qualified):
                 # "more patient" and "less impatient".
                 return []
+            if self._turned_about(x, y):
+                continue
+            self.opposed |= {id(x), id(y)}
             negated_x, negated_y = self._negated(self.a, x), self._negated(self.b, y)
             if (negated_x is None) != (negated_y is None):
                 self.cancelled.add(id(negated_x or negated_y))
@@ -139,6 +144,14 @@ class Contrast:
             if tier is not None:
                 out.append(Found(kind, tier, (x,), (y,)))
         return out
+
+    def _turned_about(self, x: Item, y: Item) -> bool:
+        """ "X larger than Y" and "Y smaller than X" say the same."""
+        heads_x, heads_y = self.a.arguments.get(str(x.value), ()), self.b.arguments.get(str(y.value), ())
+        if {x.value, y.value} != {"more_than", "less_than"} or not heads_x or not heads_y:
+            return False
+        said_a, said_b = {i.value for i in self.a.items}, {i.value for i in self.b.items}
+        return heads_x[0].value != heads_y[0].value and heads_x[0].value in said_b and heads_y[0].value in said_a
 
     def _tier(self) -> Literal["certain", "suspect"] | None:
         if self.framed or self.share >= _CLOSE:
@@ -199,8 +212,8 @@ class Contrast:
     def _words(self) -> list[Found]:
         """Words that differ and are no opposites: names, words of one set, others."""
         tables = self.tables
-        a = [x for x in self.rest_a if not self._paired(x, self.rest_b)]
-        b = [y for y in self.rest_b if not self._paired(y, self.rest_a)]
+        a = [x for x in self.rest_a if id(x) not in self.opposed]
+        b = [y for y in self.rest_b if id(y) not in self.opposed]
         out = []
         for x in a:
             for y in b:
@@ -234,9 +247,6 @@ class Contrast:
     @staticmethod
     def _inside(item: Item, place: Sequence[Item]) -> bool:
         return any(x is item for x in place)
-
-    def _paired(self, x: Item, others: Sequence[Item]) -> bool:
-        return any(opposite(x, y, self.tables, close=self.aligned) for y in others[:40])
 
     def _quantifiers(self) -> list[Found]:
         a, b = self.a.quantifiers, self.b.quantifiers

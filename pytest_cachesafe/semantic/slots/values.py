@@ -21,6 +21,11 @@ _SPANS = frozenset(
 )
 _YEAR_FRONT = word_set("in of since for by until during before after from to the and or between year")
 _VERSIONED = frozenset(("version", "release", "ver", "v", "python", "java", "node", "php", "ruby", "perl", "go"))
+# "a week" is one week, but "twice a week" is weekly.
+_TIMES = frozenset(("minute", "hour", "day", "week", "fortnight", "month", "quarter", "year", "decade"))
+_OFTEN = frozenset(
+    ("once", "twice", "times", "often", "much", "many", "days", "hours", "people", "million", "thousand")
+)
 _PER = frozenset(("per", "each", "every", "/"))
 _WHOLE_DAY = {"noon": 720, "midday": 720, "midnight": 0}
 
@@ -96,6 +101,12 @@ class Reader:
             return self._item("period", measures.PERIODS[word], at, at + 1, clause)
         if word in _PER and self.word(at + 1) in self.units and self.units[self.word(at + 1)][0] in {"second", "month"}:
             return self._period(at, at + 2, self.word(at + 1), clause)
+        if word in {"a", "an"} and self.word(at + 1) in _TIMES:
+            unit = self.word(at + 1)
+            if self.kind(at - 1) == "n" or self.word(at - 1) in _OFTEN or self.word(at - 1) in measures.CURRENCIES:
+                return self._period(at, at + 2, unit, clause)
+            base, factor = self.units[unit]
+            return self._item("number", ("q", base, factor), at, at + 2, clause, ("1", unit))
         if word in measures.RELATIVE:
             return self._item("date", ("r", word), at, at + 1, clause)
         if word in _FRONT and self.word(at + 1) in _SPANS:

@@ -41,8 +41,8 @@ NEGATIONS = word_set("not no never without none neither nor nothing nobody nowhe
 
 # Words with little meaning of their own: missing on one side, they say nothing.
 LIGHT = word_set(
-    "get make take do go have use want like need find know try keep put give come let help see look say tell thing "
-    "way must should possible happen able work mean involve detail information time day case kind sort option "
+    "bring get make take do go have use want like need find know try keep put give come let help see look say tell "
+    "thing way must should possible happen able work mean involve detail information time day case kind sort option "
     "process own new current please exist offer available allow follow step number name page place support item "
     "list people person someone user account app service system team start begin become feel seem consider "
     "considered earn obtain receive costing spend existence exist world life present reason solution scope aspect "

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence, Set
+from itertools import pairwise
 
-from pytest_cachesafe.semantic.tables.grammar import CONFUSED
+from pytest_cachesafe.semantic.tables.grammar import CONFUSED, FUNCTION
 from pytest_cachesafe.semantic.text.scan import Token
 
 __all__ = ["mended", "slips"]
@@ -31,12 +32,13 @@ def mended(
         other_strange: strange words of the other prompt; two strange words must be long to be one.
         common: words a slip hardly ever makes.
     """
-    joined = _joined(tokens, other)
-    tokens = joined or tokens
+    joined = _joined(_parted(tokens, strange, other), other)
+    changed = None if joined == list(tokens) else joined
+    tokens = joined
     mine = {t.word for t in tokens}
     candidates = list(dict.fromkeys(t.word for t in other if t.kind == "w" and t.word not in mine))[:_MOST_CANDIDATES]
     if not candidates:
-        return joined
+        return changed
     right: dict[str, str] = {}
     for word in list(strange)[:_MOST_STRANGE]:
         best = min(
@@ -57,21 +59,43 @@ def mended(
             if meant in wanted:
                 right[word] = meant
     if not right:
-        return joined
+        return changed
     return [t._replace(word=right[t.word]) if t.kind == "w" and t.word in right else t for t in tokens]
 
 
-def _joined(tokens: Sequence[Token], other: Sequence[Token]) -> list[Token] | None:
-    """Two words that the other prompt writes as one (wi-fi, voice mail); None where there are none."""
+def _parted(tokens: Sequence[Token], strange: Collection[str], other: Sequence[Token]) -> Sequence[Token]:
+    """A strange word that the other prompt writes as two (howdo)."""
+    if not strange:
+        return tokens
+    wanted = set(strange)
+    pairs = {x.word + y.word: x.word for x, y in pairwise(other) if x.kind == y.kind == "w"}
+    out: list[Token] = []
+    for token in tokens:
+        head = pairs.get(token.word) if token.word in wanted else None
+        if head is None:
+            out.append(token)
+        else:
+            middle = token.start + len(head)
+            out += [
+                Token(head, "w", token.start, middle),
+                Token(token.word[len(head) :], "w", middle, token.end),
+            ]
+    return out
+
+
+def _joined(tokens: Sequence[Token], other: Sequence[Token]) -> list[Token]:
+    """Two words that the other prompt writes as one (wi-fi, voice mail) made one."""
     single = {t.word for t in other if t.kind == "w" and len(t.word) > 3}
     out: list[Token] = []
     for token in tokens:
         last = out[-1] if out else None
-        if last is not None and last.kind == token.kind == "w" and last.word + token.word in single:
+        both = last is not None and last.kind == token.kind == "w" and last.word + token.word in single
+        # "In formal" is not "informal".
+        if both and last is not None and last.word not in FUNCTION:
             out[-1] = Token(last.word + token.word, "w", last.start, token.end)
         else:
             out.append(token)
-    return out if len(out) < len(tokens) else None
+    return out
 
 
 def _allowed(a: str, b: str, strange: Collection[str]) -> int:
