@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from pytest_cachesafe.report.visible import Redact
     from pytest_cachesafe.semantic.judge import CollisionJudge
     from pytest_cachesafe.semantic.prompts import PromptSet
+    from pytest_cachesafe.semantic.repeats import RepeatReport
     from pytest_cachesafe.semantic.result import CollisionReport
     from pytest_cachesafe.semantic.sweep.result import SweepReport
 
@@ -19,6 +20,8 @@ __all__ = ["add", "run"]
 
 # Distinct prompts of a log that are compared: all pairs of them take some seconds.
 _MOST_OF_LOG = 20_000
+# Requests of a log whose keys are checked.
+_MOST_KEYS = 2_000
 _CURVES = ("csv", "svg", "html")
 
 
@@ -54,6 +57,14 @@ def add(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--budget", metavar="W", type=float,
         help="share of the pairs with different answers that a safe threshold may serve (default 0.01)",
     )  # fmt: skip
+    parser.add_argument("--keys", action="store_true",
+        help="also check what the cache embeds and filters by: longer than the encoder reads, mostly shared text, "
+        "parts of the request that it does not tell apart",
+    )  # fmt: skip
+    parser.add_argument("--key", metavar="MODULE:NAME", help="key(request) -> the text that is embedded (--keys; "
+        "default: the last user message)",
+    )  # fmt: skip
+    parser.add_argument("--partition", metavar="MODULE:NAME", help="partition(request) -> what must be equal besides")
     parser.add_argument("--curve", metavar="FILE", help="write the sweep to FILE.csv, FILE.svg or FILE.html")
 
 
@@ -72,18 +83,26 @@ def run(args: argparse.Namespace) -> Result:
     judge = CollisionJudge(_encoder(args.encoder), f"similarity:{threshold!r}")
     texts: list[str] = []
     data: dict[str, Any] = {}
+    found = _Read(args)
+    if found.repeats is not None:
+        # What can never be wrong comes first.
+        texts.append(found.repeats.text())
+        data["repeats"] = found.repeats.as_dict()
     status = notes = 0
-    prompts, left_out = _prompts(args)
-    if not isinstance(args.sweep, str) or prompts is not None or args.pairs is not None:
-        report = _judged(args, judge, prompts)
-        if left_out:
-            first = f"the first {report.distinct:,} distinct prompts of the log were compared"
-            report.notes.append(f"{first}; {left_out:,} lines hold others")
+    if not isinstance(args.sweep, str) or found.prompts is not None or args.pairs is not None:
+        report = _judged(args, judge, found.prompts)
+        report.notes += found.notes
         texts.append(report.text(args.verbose, args.redact))
-        data |= report.as_dict()
+        data = report.as_dict() | data
         status, notes = report.exit_status(), report.exit_status(strict=True)
+    if args.keys:
+        options = {name: _imported(word, f"--{name}") for name in ("key", "partition") if (word := getattr(args, name))}
+        keys = judge.check_keys(found.requests, **options)
+        texts.append(keys.text())
+        data["keys"] = keys.as_dict()
+        status |= not keys.passed
     if args.mutants:
-        mutants = judge.mutants(prompts or (), seed=args.seed)
+        mutants = judge.mutants(found.prompts or (), seed=args.seed)
         texts.append(mutants.text(args.verbose, args.redact))
         data["mutants"] = mutants.as_dict()
         notes |= bool(mutants.wrong)
@@ -115,17 +134,42 @@ def _check(args: argparse.Namespace) -> None:
         raise UsageError("--mutants changes prompts: name PROMPTS or --log FILE")
     if args.sweep is True and args.pairs is None:
         raise UsageError("--sweep needs labelled pairs: --sweep FILE.jsonl, or --pairs FILE.jsonl --sweep")
+    if args.keys and args.prompts is None and args.log is None:
+        raise UsageError("--keys checks what is embedded: name PROMPTS or --log FILE")
+    if (args.key or args.partition) and not args.keys:
+        raise UsageError("--key and --partition are for --keys: add it")
     if args.curve is not None and not args.sweep:
         raise UsageError("--curve is the picture of a sweep: name --sweep FILE.jsonl")
 
 
-def _prompts(args: argparse.Namespace) -> tuple[PromptSet | None, int]:
-    """Prompts to judge all pairs of, and how many lines of a log hold others."""
-    from pytest_cachesafe.semantic.files import read_log, read_prompts
+class _Read:
+    """What was read: prompts to judge all pairs of, and of a log its repeats and its first requests."""
 
-    if args.log is not None:
-        return read_log(args.log, _MOST_OF_LOG)
-    return (None if args.prompts is None else read_prompts(args.prompts)), 0
+    def __init__(self, args: argparse.Namespace) -> None:
+        from pytest_cachesafe.semantic.files import read_log, read_prompts
+        from pytest_cachesafe.semantic.repeats import RepeatCounter
+
+        self.prompts: PromptSet | None = None
+        self.repeats: RepeatReport | None = None
+        self.requests: list[Any] = []
+        self.notes: list[str] = []
+        if args.prompts is not None:
+            self.prompts = read_prompts(args.prompts)
+            self.requests = list(self.prompts.texts)
+        if args.log is None:
+            return
+        counter = RepeatCounter()
+
+        def each(request: Any) -> None:
+            counter.add(request)
+            if args.keys and len(self.requests) < _MOST_KEYS:
+                self.requests.append(request)
+
+        self.prompts, left_out = read_log(args.log, _MOST_OF_LOG, each)
+        self.repeats = counter.report() if self.prompts else None
+        if left_out:
+            first = f"the first {len(self.prompts):,} distinct prompts of the log were compared"
+            self.notes.append(f"{first}; {left_out:,} lines hold others")
 
 
 def _judged(args: argparse.Namespace, judge: CollisionJudge, prompts: PromptSet | None) -> CollisionReport:
@@ -167,9 +211,23 @@ def _encoder(word: str | None) -> Any:
 
     if word is None:
         return DEFAULT_ENCODER
+    return _imported(word, "--encoder") if _is_import(word) else word
+
+
+def _is_import(word: str) -> bool:
     module, colon, name = word.partition(":")
-    if not colon or not all(part.isidentifier() for part in (*module.split("."), *name.split("."))):
-        return word
+    return bool(colon) and all(part.isidentifier() for part in (*module.split("."), *name.split(".")))
+
+
+def _imported(word: str, option: str) -> Any:
+    """What `MODULE:NAME` names, from here or from where Python finds it.
+
+    Raises:
+        UsageError: not of that form, or it is not there.
+    """
+    if not _is_import(word):
+        raise UsageError(f"{option} {word}: MODULE:NAME is meant, e.g. my_cache:embed")
+    module, _, name = word.partition(":")
     import sys
     from functools import reduce
     from importlib import import_module
@@ -180,9 +238,9 @@ def _encoder(word: str | None) -> Any:
     try:
         return reduce(getattr, name.split("."), import_module(module))
     except ModuleNotFoundError as error:
-        raise UsageError(f"--encoder {word}: no module {error.name!r} here") from None
+        raise UsageError(f"{option} {word}: no module {error.name!r} here") from None
     except AttributeError as error:
-        raise UsageError(f"--encoder {word}: {error}") from None
+        raise UsageError(f"{option} {word}: {error}") from None
 
 
 def _number(text: str) -> str | float:

@@ -82,8 +82,9 @@ def load_encoder(spec: Any = DEFAULT_ENCODER, *, keep: bool = True) -> Encoder:
     if callable(spec):
         return CallableEncoder(spec, getattr(spec, "__qualname__", type(spec).__name__))
     raise UsageError(
-        f"encoder={spec!r}: a model's name or folder, a function embed(texts) that gives one vector a text, or an "
-        "object with embed, encode, embed_documents or embed_many is meant"
+        f"encoder={repr(spec)[:80]}: a model's name or folder, a function embed(texts) that gives one vector a text, "
+        "an object with embed, encode, embed_documents or embed_many, or a cache with lookup and store (see "
+        "semantic.adapters.adapt) is meant"
     )
 
 

@@ -16,22 +16,24 @@ __all__ = ["as_name", "json_lines", "prompt_in", "read_log", "read_pairs", "read
 
 # Keys that hold the text of a prompt, in the order they are looked for.
 _KEYS = ("prompt", "text", "query", "question", "input", "content")
-_JSON = (".jsonl", ".ndjson", ".json")
+_JSON_LINES = (".jsonl", ".ndjson")
 
 
 def read_prompts(path: str) -> PromptSet:
-    """Prompts of a file: a prompt a line (.txt), or JSON lines with a text or an object with "prompt" each.
+    """Prompts of a file: a prompt a line (.txt), JSON lines with a text or an object with "prompt" each (.jsonl), or a
+    list of such (.json).
 
     Raises:
         UsageError: missing, unreadable, not UTF-8, a blank line or prompt, a prompt that is no text (with its line).
     """
     name = as_name(path)
     found = PromptSet(unit="line", name=name)
-    if path.lower().endswith(_JSON):
+    if path.lower().endswith(".json"):
+        return _json_list(path)
+    if path.lower().endswith(_JSON_LINES):
         for number, value in json_lines(path):
             where = f"{name}: line {number}"
-            for text in _several(value) if number == 1 and isinstance(value, list) else (prompt_in(value, where),):
-                found.add(checked(text, where), number)
+            found.add(checked(prompt_in(value, where), where), number)
         return found
     blank = 0
     for number, line in _lines(path):
@@ -47,10 +49,22 @@ def read_prompts(path: str) -> PromptSet:
     return found
 
 
-def _several(value: list[Any]) -> Iterator[Any]:
-    """A whole list of prompts in one JSON file."""
-    for item in value:
-        yield item if not isinstance(item, Mapping) else prompt_in(item, "line 1")
+def _json_list(path: str) -> PromptSet:
+    """One JSON list of prompts; these have no lines of their own and are counted."""
+    name = as_name(path)
+    try:
+        value = json.loads("\n".join(line for _, line in _lines(path)), parse_constant=_no_constant)
+    except json.JSONDecodeError as error:
+        raise UsageError(f"{name}: line {error.lineno} column {error.colno}: not JSON: {error.msg}") from None
+    except (RecursionError, ValueError) as error:
+        raise UsageError(f"{name}: {error}") from None
+    if not isinstance(value, list):
+        raise UsageError(f"{name}: a list of prompts is meant; a prompt a line goes into a .jsonl file")
+    found = PromptSet(name=name)
+    for index, item in enumerate(value):
+        where = f"{name}: prompt {index}"
+        found.add(checked(prompt_in(item, where), where), index)
+    return found
 
 
 def read_pairs(path: str) -> list[tuple[int, Mapping[str, Any]]]:
@@ -73,12 +87,12 @@ def read_pairs(path: str) -> list[tuple[int, Mapping[str, Any]]]:
     return found
 
 
-def read_log(path: str, most: int, each: Callable[[int, str], None] | None = None) -> tuple[PromptSet, int]:
+def read_log(path: str, most: int, each: Callable[[Any], object] | None = None) -> tuple[PromptSet, int]:
     """Prompts of a log, read line by line; only distinct ones are held.
 
     Args:
         most: distinct prompts that are held.
-        each: called with the line and the prompt of each line.
+        each: called with the JSON value of each line that holds a prompt.
 
     Returns:
         The prompts, and how many lines held one that is not among them.
@@ -93,7 +107,7 @@ def read_log(path: str, most: int, each: Callable[[int, str], None] | None = Non
         where = f"{name}: line {number}"
         text = checked(prompt_in(value, where), where)
         if each is not None:
-            each(number, text)
+            each(value)
         if len(found) < most or text in found:
             found.add(text, number)
         else:

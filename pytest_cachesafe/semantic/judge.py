@@ -16,6 +16,7 @@ from pytest_cachesafe.usage import UsageError
 if TYPE_CHECKING:
     from pytest_cachesafe.semantic.detect import Detector
     from pytest_cachesafe.semantic.encoder import Encoder
+    from pytest_cachesafe.semantic.keys import KeyReport
     from pytest_cachesafe.semantic.mutants.result import MutantReport
     from pytest_cachesafe.semantic.pair import PairReport
     from pytest_cachesafe.semantic.result import CollisionReport, Level
@@ -212,6 +213,16 @@ class CollisionJudge:
         from pytest_cachesafe.semantic.mutants.run import mutants
 
         return mutants(self, prompts, **options)
+
+    def check_keys(self, requests: Iterable[Any], **options: Any) -> KeyReport:
+        """What is wrong with the text that is embedded and with what it is filtered by; options of `keys.check_keys`.
+
+        Raises:
+            UsageError: requests or options that cannot be used.
+        """
+        from pytest_cachesafe.semantic.keys import check_keys
+
+        return check_keys(requests, self, **options)
 
     def assert_no_collisions(self, prompts: Iterable[str], **options: Any) -> CollisionReport:
         """`assert_no_collisions` with this judge; options: threshold, level, allow, name."""

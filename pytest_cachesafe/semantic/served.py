@@ -49,8 +49,11 @@ def as_serving_cache(spec: Any) -> ServingCache | None:
         return ServingCache(*spec)
     lookup, store = getattr(spec, "lookup", None), getattr(spec, "store", None)
     if callable(lookup) and callable(store) and not isinstance(spec, type):
-        reset = getattr(spec, "reset", None) or getattr(spec, "clear", None)
-        return ServingCache(lookup, store, reset if callable(reset) else None, type(spec).__name__)
+        # Not `clear`, which caches have for other purposes: nothing is emptied that was not meant to be.
+        reset, name = getattr(spec, "reset", None), getattr(spec, "name", None)
+        return ServingCache(
+            lookup, store, reset if callable(reset) else None, name if isinstance(name, str) else type(spec).__name__
+        )
     return None
 
 

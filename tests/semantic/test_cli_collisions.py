@@ -97,6 +97,52 @@ def test_a_log_is_counted_and_its_repeats_left_out(collisions: Any) -> None:
     assert data["closest"]["merged"] is False
 
 
+def test_a_log_of_requests_tells_what_an_exact_cache_would_serve_first(collisions: Any) -> None:
+    def request(text: str, **more: Any) -> dict[str, Any]:
+        return {"model": "m", "messages": [{"role": "user", "content": text}], **more}
+
+    lines = [request(NOT[0]), request(NOT[0], id="2"), request(NOT[0], temperature=1), request(PLAN[0])]
+    name = write("log.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    status, data = collisions("--log", name, "--threshold", "0.9")
+    assert (status, data["prompts"], data["distinct"]) == (0, 4, 2)
+    # The same prompt with another temperature is another request.
+    assert (data["repeats"]["requests"], data["repeats"]["repeats"]) == (4, 1)
+    _, text = collisions("--log", name, "--threshold", "0.9", form="text")
+    assert text.startswith("an exact-match cache would serve 25.0% of 4 requests")
+    assert "no collisions among 2 prompts (2 repeats left out)" in text
+
+
+def test_keys_of_a_log(collisions: Any) -> None:
+    def request(system: str, text: str) -> dict[str, Any]:
+        return {"messages": [{"role": "system", "content": system}, {"role": "user", "content": text}]}
+
+    lines = [request("Answer in one word.", NOT[0]), request("Answer at length.", PLAN[0])]
+    name = write("log.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    status, data = collisions("--log", name, "--threshold", "0.9", "--keys")
+    assert status == 1
+    assert data["collisions"] == 0
+    assert [finding["code"] for finding in data["keys"]["findings"]] == ["key-not-partitioned"]
+    module = Path("my_encoder.py").read_text(encoding="utf-8")
+    Path("my_encoder.py").write_text(module + "\ndef system(r):\n    return r['messages'][0]['content']\n", "utf-8")
+    sys.modules.pop("my_encoder", None)
+    status, data = collisions("--log", name, "--threshold", "0.9", "--keys", "--partition", "my_encoder:system")
+    assert (status, data["keys"]["findings"], data["keys"]["told_apart"]) == (0, [], {"system": "filter"})
+
+
+def test_a_json_list(collisions: Any) -> None:
+    name = write("prompts.json", json.dumps([NOT[0], {"prompt": PLAN[0]}, NOT[1]], indent=2))
+    status, data = collisions(name, "--threshold", "0.9")
+    assert (status, data["pairs"][0]["at"]) == (1, [0, 2])
+    for text, words in (
+        ("{}", "a list of prompts is meant"),
+        ('["a", 3]', "prompt 1: a prompt is text, not 3"),
+        ('["a"\n"b"]', "line 2 column 1: not JSON"),
+    ):
+        status, said = collisions(write("prompts.json", text))
+        assert status == 2
+        assert words in said
+
+
 def test_standard_input(collisions: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO("\r\n".join(NOT).encode())))
     status, data = collisions("-", "--threshold", "0.9")
@@ -245,6 +291,8 @@ def test_a_sweep_of_labelled_pairs(collisions: Any) -> None:
     [
         (["prompts.txt", "--sweep"], "--sweep needs labelled pairs"),
         (["--pairs", "p.jsonl", "--mutants"], "--mutants changes prompts"),
+        (["--pairs", "p.jsonl", "--keys"], "--keys checks what is embedded"),
+        (["prompts.txt", "--partition", "a:b"], "--key and --partition are for --keys"),
         (["prompts.txt", "--curve", "c.svg"], "--curve is the picture of a sweep"),
         (["prompts.txt", "--log", "l.jsonl"], "PROMPTS and --log exclude each other"),
     ],

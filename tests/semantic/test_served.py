@@ -83,3 +83,23 @@ def test_the_assertion() -> None:
     assert assert_no_collisions(PROMPTS, encoder=WordCache(), allow=[(*NOT, "one page says both")])
     with pytest.raises(UsageError, match="one prompt"):
         assert_no_collisions(PROMPTS[:1], encoder=WordCache())
+
+
+def test_nothing_is_emptied_that_was_not_meant_to_be() -> None:
+    class Precious(WordCache):
+        reset = None  # type: ignore[assignment]
+
+        def clear(self) -> None:
+            raise AssertionError("emptied")
+
+    judge = CollisionJudge(Precious())
+    assert len(judge.collisions(PROMPTS).collisions) == 1
+    with pytest.raises(UsageError, match="give reset as well"):
+        judge.judge(*NOT)
+
+
+def test_a_cache_of_another_package_is_named_as_such() -> None:
+    class Named(WordCache):
+        name = "RedisVL SemanticCache"
+
+    assert "[RedisVL SemanticCache]" in CollisionJudge(Named()).collisions(PROMPTS).text()
