@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Any, ClassVar
 
 from pytest_cachesafe.engines.request import Request
 from pytest_cachesafe.usage import UsageError
 
-__all__ = ["ENGINES", "PrefixCache", "check_size"]
+__all__ = ["ENGINES", "PrefixCache", "check_flag", "check_names", "check_size"]
 
 # Engine name: module and class with its rules.
 _HOMES = {
@@ -35,6 +35,10 @@ class PrefixCache:
 
     # Options that the engine's constructor takes.
     options: ClassVar[tuple[str, ...]] = ()
+    # Those of `options` that are on or off.
+    flags: ClassVar[tuple[str, ...]] = ()
+    # The server's own names of options that are called otherwise here; only for the hint in an error.
+    servers_names: ClassVar[Mapping[str, str]] = {}
     # How the engine is called in reports, e.g. "vLLM".
     label: ClassVar[str] = ""
     # Those of `options` that bound how much is kept; without them nothing is evicted.
@@ -43,6 +47,8 @@ class PrefixCache:
     unit: int = 1
     # Why this engine, set up like this, cannot reuse what is stable; None where it can.
     limits: str | None = None
+    # Sizes that nobody gave and that results depend on, in words; None where there are none.
+    assumed: str | None = None
     # The options it was made with.
     given: dict[str, Any]
 
@@ -57,7 +63,8 @@ class PrefixCache:
         home: type[PrefixCache] = getattr(import_module(module), name)
         for option in options:
             if option not in home.options:
-                near = difflib.get_close_matches(option, home.options, 1)
+                named = home.servers_names.get(option.removeprefix("no_"))
+                near = [named] if named else difflib.get_close_matches(option, home.options, 1)
                 hint = f"did you mean {near[0]!r}?" if near else f"known: {', '.join(home.options)}"
                 raise UsageError(f"PrefixCache({engine!r}) has no option {option!r}; {hint}")
         return cls._made(home, options)
@@ -98,6 +105,11 @@ class PrefixCache:
         options = {name: value for name, value in self.given.items() if name not in self.bounds}
         return PrefixCache(self.engine, **options)
 
+    @property
+    def bounded(self) -> bool:
+        """Whether it ever evicts."""
+        return any(self.given.get(name) is not None for name in self.bounds)
+
     def reset(self) -> bool:
         """Forget everything that is cached; False, and nothing done, where the engine refuses (requests are live)."""
         raise NotImplementedError
@@ -112,3 +124,30 @@ def check_size(name: str, value: object, least: int = 1) -> int:
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise UsageError(f"{name}={value!r}: a whole number, at least {least}")
     return value
+
+
+def check_flag(name: str, value: object) -> bool:
+    """`value` as a switch.
+
+    Raises:
+        UsageError: neither True nor False: a word like "off" would count as true.
+    """
+    if not isinstance(value, bool):
+        raise UsageError(f"{name}={value!r}: True or False")
+    return value
+
+
+def check_names(salt: object, lora: object) -> tuple[str, str] | None:
+    """The adapter as (name, path); None without one. A name alone is enough to keep adapters apart.
+
+    Raises:
+        UsageError: a salt that is no text, an adapter that is no name and no (name, path).
+    """
+    if salt is not None and not isinstance(salt, str):
+        raise UsageError(f"salt={salt!r}: text, or None")
+    if lora is None:
+        return None
+    pair = (lora, "") if isinstance(lora, str) else lora
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
+        raise UsageError(f"lora={lora!r}: the adapter's name, or (name, path)")
+    return pair[0], pair[1]

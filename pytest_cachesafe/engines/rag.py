@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_cachesafe.engines.cache import ENGINES, PrefixCache
+from pytest_cachesafe.engines.lmcache.blend import BlendStore, check_ratio
+from pytest_cachesafe.engines.token_ids import pack
 from pytest_cachesafe.usage import UsageError
 
 __all__ = ["BlendTotals", "EngineTotals", "RagReport", "RagRequest", "rag_order"]
@@ -93,6 +95,15 @@ class RagReport:
             },
         }
 
+    def text(self) -> str:
+        """For people: counts only, no ids and no text of the documents."""
+        from pytest_cachesafe.report.rag import render
+
+        return render(self)
+
+    def __str__(self) -> str:
+        return self.text()
+
 
 def rag_order(
     documents: Mapping[str, Sequence[int]],
@@ -118,18 +129,10 @@ def rag_order(
         ratio: share that CacheBlend computes again.
 
     Raises:
-        UsageError: no order, an unknown document, another number of questions, something that is no token id.
+        UsageError: no order, an unknown document, another number of questions, something that is no token id, a prompt
+            that an engine would never take (it is larger than the pool).
     """
-    if not orders:
-        raise UsageError("orders is empty: give the document ids of at least one request")
-    if questions and len(questions) != len(orders):
-        raise UsageError(f"{len(questions)} questions for {len(orders)} orders: give one for each")
-    for index, order in enumerate(orders):
-        if isinstance(order, str):
-            raise UsageError(f"orders[{index}] is a string: give a list of document ids")
-        for name in order:
-            if name not in documents:
-                raise UsageError(f"orders[{index}] names a document that is not in documents: {name!r}")
+    _check(documents, orders, questions, prefix_ids, separator_ids, ratio)
     ends = questions or [()] * len(orders)
     sent = [_prompt(documents, order, end, prefix_ids, separator_ids) for order, end in zip(orders, ends, strict=True)]
     in_order = [
@@ -164,6 +167,40 @@ def rag_order(
     )
 
 
+def _check(
+    documents: Mapping[str, Sequence[int]],
+    orders: Sequence[Sequence[str]],
+    questions: Sequence[Sequence[int]],
+    prefix_ids: Sequence[int],
+    separator_ids: Sequence[int],
+    ratio: float,
+) -> None:
+    if not isinstance(documents, Mapping):
+        raise UsageError(f"documents is {type(documents).__name__}: give token ids by document id")
+    for name, ids in documents.items():
+        pack(ids, f"documents[{name!r}]")
+    for what, ids in (("prefix_ids", prefix_ids), ("separator_ids", separator_ids)):
+        pack(ids, what)
+    for index, ids in enumerate(questions):
+        pack(ids, f"questions[{index}]")
+    if not isinstance(orders, Sequence) or isinstance(orders, str) or not orders:
+        raise UsageError("orders is no list, or empty: give the document ids of at least one request")
+    if questions and len(questions) != len(orders):
+        raise UsageError(f"{len(questions)} questions for {len(orders)} orders: give one for each")
+    for index, order in enumerate(orders):
+        if isinstance(order, str) or not isinstance(order, Iterable):
+            kind = "a string" if isinstance(order, str) else type(order).__name__
+            raise UsageError(f"orders[{index}] is {kind}: give a list of document ids")
+        for name in order:
+            if not isinstance(name, Hashable) or name not in documents:
+                raise UsageError(f"orders[{index}] names a document that is not in documents: {name!r}")
+        try:
+            sorted(order)
+        except TypeError as error:
+            raise UsageError(f"orders[{index}]: document ids that cannot be sorted ({error}): give text") from None
+    check_ratio(ratio)
+
+
 def _prompt(
     documents: Mapping[str, Sequence[int]],
     order: Iterable[str],
@@ -182,16 +219,18 @@ def _prompt(
 def _run(cache: PrefixCache, prompts: Sequence[list[int]]) -> list[int]:
     """Tokens found by each prompt."""
     found = []
-    for prompt in prompts:
+    for index, prompt in enumerate(prompts):
         request = cache.request(prompt)
+        if not request.admitted:
+            # Nothing else is sent at the same time, so it never will be.
+            words = request.refused or f"{len(prompt)} tokens are more than it holds"
+            raise UsageError(f"request {index}: {cache.label} refuses it: {words}; give the cache more room")
         found.append(request.cached_tokens)
         request.free()
     return found
 
 
 def _blend(prompts: Sequence[list[int]], separator_ids: Sequence[int], ratio: float) -> tuple[list[int], list[int]]:
-    from pytest_cachesafe.engines.lmcache.blend import BlendStore
-
     store = BlendStore(separator_ids)
     hits = [store.add(prompt) for prompt in prompts]
     return [hit.hit_tokens for hit in hits], [hit.recomputed(ratio) for hit in hits]

@@ -25,6 +25,17 @@ class Request:
         # Blocks (pages, where the engine has them) in the order of the tokens, shared ones first; () if refused.
         self.block_ids: tuple[int, ...] = ()
 
+    @property
+    def refused(self) -> str | None:
+        """Why the latest call that needed room got none, in words; None if it got it."""
+        return None
+
+    @property
+    def unusable_tokens(self) -> int:
+        """Tokens, from the first on, that are kept where the prompt went and that the model cannot use, since it cannot
+        go back to them; 0 where any kept prefix can be used."""
+        return 0
+
     def append(self, sampled_ids: Sequence[int]) -> bool:
         """Ids that the model sampled. The last one of a reply has no KV: it is counted, never cached.
 

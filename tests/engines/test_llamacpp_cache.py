@@ -93,7 +93,7 @@ def test_a_live_slot_is_shared_with_nobody() -> None:
 
 
 def test_a_prompt_that_loses_its_slot_comes_back_from_ram() -> None:
-    for ram, found in ((8192, 100), (0, 0)):
+    for ram, found in ((None, 100), (-1, 100), (0, 0)):
         cache = llamacpp(slots=1, cache_ram=ram)
         send(cache, A)
         send(cache, B)
@@ -125,6 +125,37 @@ def test_ram_holds_what_fits() -> None:
     before = len(cache.ram)
     send(cache, [5])
     assert len(cache.ram) == before
+
+
+def test_ram_that_nobody_sized_is_that_of_the_server_for_an_8b_model() -> None:
+    cache = llamacpp(slots=1)
+    assert cache.ram is not None
+    # 8,192 MiB of 32 * 8 * 128 * 2 * 2 = 131,072 bytes a token.
+    assert cache.ram.most_tokens == 65_536
+    assert cache.assumed is not None
+    assert "65,536 tokens" in cache.assumed
+    assert cache.bounded
+    given = llamacpp(cache_ram=2, bytes_per_token=2**15)
+    assert given.ram is not None
+    assert (given.ram.most_tokens, given.assumed) == (64, None)
+    endless = given.unbounded()
+    assert isinstance(endless, LlamaCppCache)
+    assert endless.ram is not None
+    assert (endless.ram.most_tokens, endless.assumed, endless.bounded) == (None, None, False)
+
+
+def test_what_a_recurrent_model_holds_and_cannot_use() -> None:
+    cache = llamacpp(slots=1, model_type="recurrent")
+    assert send(cache, A).unusable_tokens == 0
+    # 60 tokens are the slot's, but its state is that of the 100th.
+    parted = send(cache, [*A[:60], 7])
+    assert (parted.cached_tokens, parted.unusable_tokens) == (0, 60)
+    # What extends the slot is used, and nothing is left over.
+    longer = send(cache, [*A[:60], 7, 8])
+    assert (longer.cached_tokens, longer.unusable_tokens) == (61, 0)
+    attention = llamacpp(slots=1)
+    send(attention, A)
+    assert send(attention, [*A[:60], 7]).unusable_tokens == 0
 
 
 def test_without_limit_ram_holds_one_context() -> None:
@@ -255,10 +286,14 @@ def test_reset_waits_for_live_requests() -> None:
         ({"slots": 0}, "slots=0"),
         ({"similarity": 1.5}, "similarity=1.5: a share"),
         ({"cache_ram": -2}, "cache_ram=-2"),
+        ({"cache_ram": 1}, "cache_ram=1 says nothing without bytes_per_token"),
+        ({"cache_ram": 1.5}, "cache_ram=1.5: a whole number"),
+        ({"cache_prompt": "nope"}, "cache_prompt='nope': True or False"),
+        ({"kv_unified": 1}, "kv_unified=1: True or False"),
         ({"bytes_per_token": 0}, "bytes_per_token=0"),
         ({"n_ctx": 1}, "n_ctx=1"),
         ({"model_type": "swa"}, "model_type='swa'"),
-        ({"parallel": 2}, "no option 'parallel'"),
+        ({"parallel": 2}, "no option 'parallel'; did you mean 'slots'"),
     ],
 )
 def test_options_that_make_no_sense(options: dict[str, object], words: str) -> None:
@@ -294,7 +329,7 @@ def test_equal_to_the_plain_model(
     ours = llamacpp(
         slots=slots,
         similarity=similarity,
-        cache_ram=1 if ram else 0,
+        cache_ram=0 if not ram else -1 if most is None else 1,
         bytes_per_token=None if most is None else 2**20 // most,
         cache_idle_slots=idle,
         kv_unified=unified,

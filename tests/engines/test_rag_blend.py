@@ -123,7 +123,27 @@ def test_any_order_of_stored_segments_is_found_as_a_whole(order: list[int], leng
         (lambda: BlendStore([]), "separator_ids is empty"),
         (lambda: BlendStore([-1]), r"separator_ids\[0\] is -1"),
         (lambda: BlendStore(MARK, chunk_size=0), "chunk_size=0"),
-        (lambda: rag_order(DOCUMENTS, []), "orders is empty"),
+        (lambda: rag_order(DOCUMENTS, []), "orders is no list, or empty"),
+        (lambda: rag_order(DOCUMENTS, 3), "orders is no list"),
+        (lambda: rag_order(DOCUMENTS, [3]), r"orders\[0\] is int"),
+        (lambda: rag_order(DOCUMENTS, [[["a"]]]), r"orders\[0\] names a document that is not"),
+        (lambda: rag_order([[1]], [["a"]]), "documents is list"),
+        (lambda: rag_order({1: [1], "a": [2]}, [["a", 1]]), r"orders\[0\]: document ids that cannot be sorted"),
+        (lambda: rag_order({"a": "text"}, [["a"]]), r"documents\['a'\]: a sequence of token ids, not str"),
+        (lambda: rag_order(DOCUMENTS, [["a"]], ratio=-1), "ratio=-1"),
+        # 300 tokens are 19 blocks of 16, the pool has 9 beside the null block.
+        (
+            lambda: rag_order(DOCUMENTS, [["a"]], engines=PrefixCache("vllm", num_blocks=10)),
+            "request 0: vLLM refuses it: 300 tokens need 19 blocks, the whole pool has 9; give the cache more room",
+        ),
+        (
+            lambda: rag_order(DOCUMENTS, [["a"]], engines=PrefixCache("sglang", capacity=10)),
+            "request 0: SGLang refuses it: 300 tokens need room for 300, 10 of 10",
+        ),
+        (
+            lambda: rag_order(DOCUMENTS, [["a"]], engines=PrefixCache("llamacpp", n_ctx=10)),
+            "request 0: llama.cpp refuses it: 300 tokens do not fit into a context of 10",
+        ),
         (lambda: rag_order(DOCUMENTS, ["ab"]), r"orders\[0\] is a string"),
         (lambda: rag_order(DOCUMENTS, [["a", "z"]]), r"orders\[0\] names a document that is not in documents: 'z'"),
         (lambda: rag_order(DOCUMENTS, [["a"]], questions=[[1], [2]]), "2 questions for 1 orders"),
@@ -148,6 +168,11 @@ def test_sorting_by_id_makes_another_order_reusable() -> None:
     assert by_name["sglang"].cached_sorted == 999
     assert report.best_gain == 899
     assert report.blend is None
+
+
+def test_the_text_is_that_of_the_report() -> None:
+    report = rag_order(DOCUMENTS, [["a", "b"], ["b", "a"]], engines="vllm")
+    assert report.text() == str(report) == render(report)
 
 
 def test_chunks_of_lmcache_and_slots_of_llamacpp() -> None:

@@ -5,6 +5,7 @@ Source: ggml-org/llama.cpp, tools/server/server-task.cpp, server_prompt_cache, r
 
 from __future__ import annotations
 
+from bisect import bisect_left, insort
 from struct import Struct
 
 from pytest_cachesafe.engines.token_ids import WIDTH, common_prefix
@@ -21,7 +22,7 @@ def share(part: int | float, whole: int) -> float:
 
 
 class RamCache:
-    """States by the tokens they were computed for.
+    """States by the tokens they were computed for. No state is the beginning of another one.
 
     Args:
         most_tokens: tokens of all states together; None: no bound.
@@ -30,8 +31,14 @@ class RamCache:
     def __init__(self, most_tokens: int | None) -> None:
         self.most_tokens = most_tokens
         self.tokens = 0
-        # Packed tokens of each state, oldest first, and the quarter of them that a prompt must share.
-        self._states: dict[bytes, bytes] = {}
+        # Packed tokens of each state and its age, oldest first.
+        self._states: dict[bytes, int] = {}
+        self._saved = 0
+        # The same in the order of their bytes: what begins alike stands side by side.
+        self._sorted: list[bytes] = []
+        # States by their first quarter, which a prompt must share, and quarters by their length in bytes.
+        self._quarters: dict[bytes, set[bytes]] = {}
+        self._lengths: dict[int, int] = {}
 
     def __len__(self) -> int:
         return len(self._states)
@@ -43,16 +50,25 @@ class RamCache:
         those that it begins with, and the oldest ones that it needs the room of.
         """
         tokens = len(data) // WIDTH
-        if not tokens or any(state.startswith(data) for state in self._states):
+        at = bisect_left(self._sorted, data)
+        # A state that begins with these tokens stands right here, one that they begin with right before.
+        if not tokens or (at < len(self._sorted) and self._sorted[at].startswith(data)):
             return False
         if self.most_tokens is not None and tokens > self.most_tokens:
             return False
-        for state in [state for state in self._states if data.startswith(state)]:
-            self._drop(state)
+        if at and data.startswith(self._sorted[at - 1]):
+            self._drop(self._sorted[at - 1])
         if self.most_tokens is not None:
             while self._states and self.tokens + tokens > self.most_tokens:
                 self._drop(next(iter(self._states)))
-        self._states[data] = data[: -(-tokens // 4) * WIDTH]
+        self._saved += 1
+        self._states[data] = self._saved
+        insort(self._sorted, data)
+        quarter = _quarter(data)
+        alike = self._quarters.setdefault(quarter, set())
+        if not alike:
+            self._lengths[len(quarter)] = self._lengths.get(len(quarter), 0) + 1
+        alike.add(data)
         self.tokens += tokens
         return True
 
@@ -66,9 +82,7 @@ class RamCache:
         keep = share(shared, len(held) // WIDTH) if held else -1.0
         similarity = share(shared, wanted)
         best = None
-        for state, quarter in self._states.items():
-            if not prompt.startswith(quarter):
-                continue
+        for state in self._candidates(prompt):
             shared = common_prefix(state, prompt) // WIDTH
             keep_here, similarity_here = share(shared, len(state) // WIDTH), share(shared, wanted)
             if keep < keep_here and similarity < similarity_here:
@@ -77,8 +91,10 @@ class RamCache:
 
     def after_save(self, data: bytes) -> RamCache:
         """What this would be after `save`."""
-        copy = RamCache(self.most_tokens)
-        copy._states, copy.tokens = dict(self._states), self.tokens
+        copy = RamCache(None)
+        for state in self._states:
+            copy.save(state)
+        copy.most_tokens = self.most_tokens
         copy.save(data)
         return copy
 
@@ -86,6 +102,28 @@ class RamCache:
         """The state moves into a slot."""
         self._drop(state)
 
+    def _candidates(self, prompt: bytes) -> list[bytes]:
+        """States whose first quarter the prompt begins with, oldest first."""
+        found: list[bytes] = []
+        for length in self._lengths:
+            alike = self._quarters.get(prompt[:length])
+            if alike is not None and length <= len(prompt):
+                found += alike
+        return sorted(found, key=self._states.__getitem__)
+
     def _drop(self, state: bytes) -> None:
         del self._states[state]
+        del self._sorted[bisect_left(self._sorted, state)]
+        quarter = _quarter(state)
+        alike = self._quarters[quarter]
+        alike.remove(state)
+        if not alike:
+            del self._quarters[quarter]
+            self._lengths[len(quarter)] -= 1
+            if not self._lengths[len(quarter)]:
+                del self._lengths[len(quarter)]
         self.tokens -= len(state) // WIDTH
+
+
+def _quarter(state: bytes) -> bytes:
+    return state[: -(-(len(state) // WIDTH) // 4) * WIDTH]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
-from pytest_cachesafe.engines.cache import PrefixCache, check_size
+from pytest_cachesafe.engines.cache import PrefixCache, check_flag, check_names, check_size
 from pytest_cachesafe.engines.llamacpp.ram_cache import RamCache, share
 from pytest_cachesafe.engines.llamacpp.shifting import shifted
 from pytest_cachesafe.engines.request import Request
@@ -15,6 +15,10 @@ from pytest_cachesafe.usage import UsageError
 __all__ = ["LlamaCppCache", "LlamaCppRequest"]
 
 _MIB = 1024 * 1024
+# `--cache-ram` where it is not given, in MiB.
+_CACHE_RAM = 8192
+# Bytes of KV per token of an 8B model with grouped queries in 16 bits: 32 layers, 8 heads of 128, keys and values.
+_BYTES_PER_TOKEN = 32 * 8 * 128 * 2 * 2
 
 
 class _Slot:
@@ -52,8 +56,10 @@ class LlamaCppCache(PrefixCache):
         slots: `--parallel`; None: the server's choice, which is 4 with unified KV.
         similarity: `--slot-prompt-similarity`; 0: slots are taken by age alone.
         cache_prompt: False as with `--no-cache-prompt`.
-        cache_ram: `--cache-ram` in MiB; 0: off, -1: no limit but that of `n_ctx` tokens together.
-        bytes_per_token: of the KV in RAM, to tell what fits into `cache_ram`; None: everything does.
+        cache_ram: `--cache-ram` in MiB; 0: off, -1: no limit but that of `n_ctx` tokens together; None: the server's
+            8,192.
+        bytes_per_token: of the KV in RAM, to tell what fits into `cache_ram`, with which it goes; None: 131,072, as an
+            8B model with grouped queries has in 16 bits (see `assumed`).
         cache_idle_slots: `--cache-idle-slots`: when a request starts, idle slots are saved to RAM (and cleared, with
             unified KV).
         kv_unified: `--kv-unified`; None: as the server, on if `slots` is left to it.
@@ -62,7 +68,8 @@ class LlamaCppCache(PrefixCache):
         model_type: `attention`, `recurrent` or `hybrid`.
 
     Raises:
-        UsageError: a size that is no whole number in its range, an unknown type of model.
+        UsageError: a size that is no whole number in its range, an unknown type of model, `cache_ram` above 0 without
+            `bytes_per_token`.
     """
 
     options = (
@@ -77,6 +84,13 @@ class LlamaCppCache(PrefixCache):
         "n_ctx",
         "model_type",
     )
+    flags = ("cache_prompt", "cache_idle_slots", "kv_unified")
+    servers_names: ClassVar[Mapping[str, str]] = {
+        "parallel": "slots",
+        "np": "slots",
+        "slot_prompt_similarity": "similarity",
+        "ctx_size": "n_ctx",
+    }
     bounds = ("cache_ram", "bytes_per_token")
     label = "llama.cpp"
 
@@ -87,7 +101,7 @@ class LlamaCppCache(PrefixCache):
         slots: int | None = None,
         similarity: float = 0.1,
         cache_prompt: bool = True,
-        cache_ram: int = 8192,
+        cache_ram: int | None = None,
         bytes_per_token: int | None = None,
         cache_idle_slots: bool = True,
         kv_unified: bool | None = None,
@@ -102,24 +116,36 @@ class LlamaCppCache(PrefixCache):
         if model_type not in ("attention", "recurrent", "hybrid"):
             raise UsageError(f"model_type={model_type!r}: one of attention, recurrent, hybrid")
         self.similarity = share(similarity, 1)
-        self.cache_prompt = cache_prompt
-        self.cache_ram = check_size("cache_ram", cache_ram, -1)
-        self.bytes_per_token = None if bytes_per_token is None else check_size("bytes_per_token", bytes_per_token)
-        self.kv_unified = slots is None if kv_unified is None else kv_unified
-        self.cache_idle_slots = cache_idle_slots and cache_ram != 0
+        self.cache_prompt = check_flag("cache_prompt", cache_prompt)
+        self.cache_ram = _CACHE_RAM if cache_ram is None else check_size("cache_ram", cache_ram, -1)
+        if bytes_per_token is None:
+            if cache_ram is not None and cache_ram > 0:
+                raise UsageError(
+                    f"cache_ram={cache_ram} says nothing without bytes_per_token, the bytes of KV that a token of the "
+                    f"model takes: give both, e.g. bytes_per_token={_BYTES_PER_TOKEN} for an 8B model in 16 bits"
+                )
+            bytes_per_token = _BYTES_PER_TOKEN
+            if cache_ram is None:
+                self.assumed = (
+                    f"RAM for {_CACHE_RAM * _MIB // _BYTES_PER_TOKEN:,} tokens: {_CACHE_RAM:,} MiB, "
+                    f"{_BYTES_PER_TOKEN // 1024} KiB a token as an 8B model (cache_ram, bytes_per_token)"
+                )
+        self.bytes_per_token = check_size("bytes_per_token", bytes_per_token)
+        self.kv_unified = slots is None if kv_unified is None else check_flag("kv_unified", kv_unified)
+        self.cache_idle_slots = check_flag("cache_idle_slots", cache_idle_slots) and cache_ram != 0
         self.cache_reuse = check_size("cache_reuse", cache_reuse, 0)
         self.n_ctx = None if n_ctx is None else check_size("n_ctx", n_ctx, 2)
         self.model_type = model_type
         self.limits = None if cache_prompt else "cache_prompt is off"
+        # See `unbounded`.
+        self._endless = False
         self._clear()
 
     def _clear(self) -> None:
         self._slots = [_Slot(index) for index in range(self.slots)]
         most = None
-        if self.cache_ram < 0:
-            most = self.n_ctx
-        elif self.bytes_per_token is not None:
-            most = self.cache_ram * _MIB // self.bytes_per_token
+        if not self._endless:
+            most = self.n_ctx if self.cache_ram < 0 else self.cache_ram * _MIB // self.bytes_per_token
         self.ram = RamCache(most) if self.cache_ram else None
         self._now = 0
 
@@ -146,6 +172,7 @@ class LlamaCppCache(PrefixCache):
         """
         if more:
             raise UsageError(f"llama.cpp requests have no {next(iter(more))!r}; known: id_slot")
+        check_names(salt, lora)
         data = _packed(token_ids)
         made = LlamaCppRequest(self, token_ids, data)
         slot, keep = self._choose(data, self._wanted(id_slot))
@@ -167,7 +194,10 @@ class LlamaCppCache(PrefixCache):
             self._release(slot)
             made.refused = f"{len(data) // WIDTH} tokens do not fit into a context of {self.n_ctx}"
             return made
-        made.cached_tokens = self._reused(slot.data, data) if read and self.cache_prompt else 0
+        if read and self.cache_prompt:
+            made.cached_tokens = self._reused(slot.data, data)
+            if self.model_type != "attention" and not made.cached_tokens:
+                made._unusable = common_prefix(slot.data, data) // WIDTH
         made._start(slot)
         return made
 
@@ -189,6 +219,19 @@ class LlamaCppCache(PrefixCache):
             # Saving the slot's own state first can only push out others; with a bound, that may decide.
             held = self.ram.after_save(held).better(held, data) or held
         return self._reused(held, data)
+
+    def unbounded(self) -> PrefixCache:
+        """As `PrefixCache.unbounded`: RAM never runs out. There are no more slots than before."""
+        made = super().unbounded()
+        assert isinstance(made, LlamaCppCache)
+        made._endless, made.assumed = True, None
+        made._clear()
+        return made
+
+    @property
+    def bounded(self) -> bool:
+        """Whether what leaves a slot may be lost."""
+        return self.ram is None or self.ram.most_tokens is not None
 
     def reset(self) -> bool:
         """Forget all slots and states; False, and nothing done, while requests are live."""
@@ -264,17 +307,23 @@ class LlamaCppCache(PrefixCache):
 class LlamaCppRequest(Request):
     """A request of a `LlamaCppCache`. `slot` is the number of its slot; `block_ids` stays ()."""
 
-    __slots__ = ("_cache", "_data", "_prompt", "_slot", "refused", "slot")
+    __slots__ = ("_cache", "_data", "_prompt", "_slot", "_unusable", "refused", "slot")
 
     def __init__(self, cache: LlamaCppCache, token_ids: Sequence[int], data: bytes) -> None:
         super().__init__(token_ids)
         self.slot: int | None = None
         # Why it was refused, in words; None if it was not.
         self.refused: str | None = None
+        self._unusable = 0
         self._cache = cache
         self._data = data
         self._prompt = len(self.token_ids)
         self._slot: _Slot | None = None
+
+    @property
+    def unusable_tokens(self) -> int:
+        """As `Request.unusable_tokens`: of a `recurrent` or `hybrid` model, what the slot held of the prompt."""
+        return self._unusable
 
     def append(self, sampled_ids: Sequence[int]) -> bool:
         """As `Request.append`; False if they do not fit into the slot's context."""

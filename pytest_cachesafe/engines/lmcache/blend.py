@@ -10,7 +10,18 @@ from pytest_cachesafe.engines.cache import check_size
 from pytest_cachesafe.engines.token_ids import WIDTH, pack
 from pytest_cachesafe.usage import UsageError
 
-__all__ = ["BlendHit", "BlendStore", "Segment"]
+__all__ = ["BlendHit", "BlendStore", "Segment", "check_ratio"]
+
+
+def check_ratio(ratio: object) -> float:
+    """The share that is computed again.
+
+    Raises:
+        UsageError: no share.
+    """
+    if isinstance(ratio, bool) or not isinstance(ratio, (int, float)) or not 0 <= ratio <= 1:
+        raise UsageError(f"ratio={ratio!r}: a share of the tokens, from 0 to 1")
+    return ratio
 
 
 class Segment(NamedTuple):
@@ -39,8 +50,7 @@ class BlendHit(NamedTuple):
         one, in every layer behind the check layer; layers up to it compute all of them, which is not counted here.
         What was not found is computed as always, and so is the last token of a prompt that was found as a whole.
         """
-        if isinstance(ratio, bool) or not isinstance(ratio, (int, float)) or not 0 <= ratio <= 1:
-            raise UsageError(f"ratio={ratio!r}: a share of the tokens, from 0 to 1")
+        check_ratio(ratio)
         again = max(int(self.hit_tokens * ratio), 1) if self.hit_tokens else 0
         return max(self.tokens - self.hit_tokens, 1) + again
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import Any
+from typing import Any, ClassVar
 
-from pytest_cachesafe.engines.cache import PrefixCache, check_size
+from pytest_cachesafe.engines.cache import PrefixCache, check_flag, check_size
 from pytest_cachesafe.engines.lmcache.store import POLICIES, ChunkStore
 from pytest_cachesafe.engines.request import Request
 from pytest_cachesafe.engines.token_ids import WIDTH, pack
@@ -57,6 +57,8 @@ class LMCacheCache(PrefixCache):
         "connector",
         *VllmCache.options,
     )
+    flags = ("save_unfull_chunk", "save_decode_cache", *VllmCache.flags)
+    servers_names: ClassVar[Mapping[str, str]] = VllmCache.servers_names
     bounds = ("capacity", *VllmCache.bounds)
     label = "LMCache"
 
@@ -89,8 +91,8 @@ class LMCacheCache(PrefixCache):
             )
         self.connector = connector
         self.cache_policy = policy
-        self.save_unfull_chunk = save_unfull_chunk
-        self.save_decode_cache = save_decode_cache
+        self.save_unfull_chunk = check_flag("save_unfull_chunk", save_unfull_chunk)
+        self.save_decode_cache = check_flag("save_decode_cache", save_decode_cache)
         # The engine in front; its blocks can be looked at there.
         self.vllm = VllmCache(**vllm_options)
         self.limits = self.vllm.limits

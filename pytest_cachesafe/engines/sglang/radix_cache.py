@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
-from pytest_cachesafe.engines.cache import PrefixCache, check_size
+from pytest_cachesafe.engines.cache import PrefixCache, check_flag, check_names, check_size
 from pytest_cachesafe.engines.request import Request
 from pytest_cachesafe.engines.sglang.eviction import POLICIES
 from pytest_cachesafe.engines.sglang.radix_tree import Namespace, Node, RadixTree
@@ -46,6 +46,12 @@ class SglangCache(PrefixCache):
     """
 
     options = ("page_size", "capacity", "policy", "strip_thinking", "bigram", "model_type")
+    flags = ("strip_thinking", "bigram")
+    servers_names: ClassVar[Mapping[str, str]] = {
+        "max_total_tokens": "capacity",
+        "radix_eviction_policy": "policy",
+        "strip_thinking_cache": "strip_thinking",
+    }
     bounds = ("capacity",)
     label = "SGLang"
 
@@ -70,8 +76,8 @@ class SglangCache(PrefixCache):
         if model_type not in ("attention", *_LIMITS):
             raise UsageError(f"model_type={model_type!r}: one of attention, {', '.join(_LIMITS)}")
         self.policy = policy
-        self.strip_thinking = strip_thinking
-        self.bigram = bigram
+        self.strip_thinking = check_flag("strip_thinking", strip_thinking)
+        self.bigram = check_flag("bigram", bigram)
         self.model_type = model_type
         self.limits = _LIMITS.get(model_type)
         self._clear()
@@ -136,7 +142,11 @@ class SglangCache(PrefixCache):
         data = pack(token_ids)
         if not data:
             raise UsageError("token_ids is empty: a prompt has at least one token")
-        adapter = (lora, None) if lora is None or isinstance(lora, str) else lora
+        pair = check_names(salt, lora)
+        # Without a path it is None in the tree.
+        adapter = (None, None) if pair is None else (pair[0], None) if isinstance(lora, str) else pair
+        if extra_key is not None and not isinstance(extra_key, str):
+            raise UsageError(f"extra_key={extra_key!r}: text, or None")
         return SglangRequest(self, token_ids, data, (extra_key, salt or None, *adapter), priority)
 
     def reset(self) -> bool:

@@ -10,7 +10,7 @@ from hashlib import sha256
 from itertools import pairwise
 from typing import Any
 
-from pytest_cachesafe.engines.cache import check_size
+from pytest_cachesafe.engines.cache import check_names, check_size
 from pytest_cachesafe.engines.token_ids import pack, unpack
 from pytest_cachesafe.usage import UsageError
 
@@ -25,7 +25,7 @@ _CUT = 128
 Item = tuple[str, int, int]
 
 
-def checked(token_ids: Sequence[int]) -> tuple[list[int], bytes]:
+def checked(token_ids: Sequence[int], what: str = "token_ids") -> tuple[list[int], bytes]:
     """The ids as plain ints, and packed: `_HEAD` bytes, then `_WIDTH` bytes per id.
 
     Marshalling is the fastest way to see the type and range of every item: if each fifth byte says "whole number of 32
@@ -43,7 +43,7 @@ def checked(token_ids: Sequence[int]) -> tuple[list[int], bytes]:
     except (TypeError, ValueError):
         pass
     # Numbers of other kinds, or the words for what is none.
-    ids = list(unpack(pack(token_ids)))
+    ids = list(unpack(pack(token_ids, what)))
     return ids, marshal.dumps(ids, 2)
 
 
@@ -162,22 +162,12 @@ def extras_of(
         UsageError: a salt or adapter that is no text, items that overlap or lie outside the prompt, embeddings that do
             not fit it.
     """
-    if salt is not None and not isinstance(salt, str):
-        raise UsageError(f"salt={salt!r}: text, or None")
-    adapter = None if lora is None else _adapter(lora)
+    adapter = check_names(salt, lora)
     items = _items(mm, tokens) if mm else []
     digests = None if embeds is None else _digests(embeds, tokens, block_size)
     if not salt and adapter is None and not items and digests is None:
         return None
     return Extras(block_size, adapter, salt, items, digests)
-
-
-def _adapter(lora: Any) -> tuple[str, str]:
-    # A name alone is enough to keep adapters apart; published hashes also need the server's path of it.
-    pair = (lora, "") if isinstance(lora, str) else lora
-    if not isinstance(pair, (tuple, list)) or len(pair) != 2 or not all(isinstance(part, str) for part in pair):
-        raise UsageError(f"lora={lora!r}: the adapter's name, or (name, path)")
-    return pair[0], pair[1]
 
 
 def _items(mm: Iterable[Item], tokens: int) -> list[Item]:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
-from pytest_cachesafe.engines.cache import PrefixCache, check_size
+from pytest_cachesafe.engines.cache import PrefixCache, check_flag, check_size
 from pytest_cachesafe.engines.hashing import BlockHasher
 from pytest_cachesafe.engines.vllm.block_pool import ROOT, BlockPool
 from pytest_cachesafe.engines.vllm.events import EventLog, KVEvent
@@ -66,6 +66,13 @@ class VllmCache(PrefixCache):
         "events",
         "int_block_hashes",
     )
+    flags = ("caching", "unhashed_first", "scheduler_reserve_full_isl", "eagle", "events", "int_block_hashes")
+    servers_names: ClassVar[Mapping[str, str]] = {
+        "enable_prefix_caching": "caching",
+        "prefix_caching_hash_algo": "hash",
+        "num_gpu_blocks": "num_blocks",
+        "num_gpu_blocks_override": "num_blocks",
+    }
     bounds = ("num_blocks",)
     label = "vLLM"
 
@@ -96,13 +103,15 @@ class VllmCache(PrefixCache):
             raise UsageError(f"model_type={model_type!r}: one of attention, {', '.join(_LIMITS)}")
         self.limits = _LIMITS.get(model_type)
         self.hasher = BlockHasher(hash, none_hash_seed)
-        self._caching = bool(caching) and self.limits is None
-        self._eagle = bool(eagle)
+        self._caching = check_flag("caching", caching) and self.limits is None
+        self._eagle = check_flag("eagle", eagle)
         self._watermark = int(watermark * (self.num_blocks or 0))
-        self._reserve = bool(scheduler_reserve_full_isl)
+        self._reserve = check_flag("scheduler_reserve_full_isl", scheduler_reserve_full_isl)
         self._contents = Contents(self.block_size)
-        self._pool = BlockPool(self.num_blocks, single=self.block_size == 1, unhashed_first=bool(unhashed_first))
-        self._log = EventLog(self.hasher, self.block_size, int_block_hashes) if events else None
+        check_flag("unhashed_first", unhashed_first)
+        self._pool = BlockPool(self.num_blocks, single=self.block_size == 1, unhashed_first=unhashed_first)
+        check_flag("int_block_hashes", int_block_hashes)
+        self._log = EventLog(self.hasher, self.block_size, int_block_hashes) if check_flag("events", events) else None
         if events:
             self._pool.evicted = []
         # Requests that hold blocks; the only one while there is one and holders are not counted.

@@ -113,7 +113,7 @@ class VllmRequest(Request):
             UsageError: the request is not running, part of its prompt is not computed, or something is no token id.
         """
         self._must_run("append")
-        ids, data = checked(sampled_ids)
+        ids, data = checked(sampled_ids, "sampled_ids")
         known = len(self.token_ids)
         if known - self.num_computed_tokens > self._pending:
             raise UsageError(
