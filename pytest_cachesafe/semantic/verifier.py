@@ -13,6 +13,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from pytest_cachesafe.semantic.prompts import as_pair
@@ -266,6 +267,12 @@ class CrossEncoderVerifier:
 def _load(model: str | os.PathLike[str]) -> Any:
     from pytest_cachesafe.models.errors import need, one_line
 
+    folder = Path(model)
+    # Said before torch is imported, which takes long.
+    if folder.is_dir() and not (folder / "config.json").is_file():
+        raise UsageError(
+            f"verifier {folder} cannot be loaded: no config.json in it; give a folder with a cross-encoder"
+        )
     need("sentence_transformers", "semantic", f"verifying with {os.fspath(model)}")
     from sentence_transformers import CrossEncoder
 

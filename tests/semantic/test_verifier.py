@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from random import Random
 from types import SimpleNamespace
 from typing import Any
@@ -194,7 +195,27 @@ def test_a_model_with_one_output_is_averaged_over_both_orders() -> None:
     assert CrossEncoderVerifier(model)("ab", "abcd") == 3.0
 
 
-def test_a_model_that_is_nowhere_is_an_error(tmp_path: Any) -> None:
-    pytest.importorskip("sentence_transformers")
-    with pytest.raises(UsageError, match="cannot be loaded"):
+def test_a_folder_without_a_model_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"no config.json in it"):
         CrossEncoderVerifier(str(tmp_path))
+
+
+@pytest.mark.oracle
+def test_a_real_cross_encoder_is_asked_in_its_own_way(tmp_path: Path) -> None:
+    """A model of a few random numbers: what counts is that sentence-transformers takes the calls."""
+    pytest.importorskip("sentence_transformers")
+    transformers = pytest.importorskip("transformers")
+    torch = pytest.importorskip("torch")
+    (tmp_path / "vocab.txt").write_text("\n".join(["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefgh"]) + "\n")
+    transformers.BertTokenizer(str(tmp_path / "vocab.txt")).save_pretrained(tmp_path)
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=13, hidden_size=8, num_hidden_layers=1, num_attention_heads=1, intermediate_size=8,
+        id2label={0: "entailment", 1: "neutral", 2: "contradiction"},
+        label2id={"entailment": 0, "neutral": 1, "contradiction": 2},
+    )  # fmt: skip
+    transformers.BertForSequenceClassification(config).save_pretrained(tmp_path)
+    verifier = CrossEncoderVerifier(tmp_path)
+    score = verifier("a b c", "d e")
+    assert 0.0 < score < 1.0
+    assert score == pytest.approx(verifier("d e", "a b c"))
