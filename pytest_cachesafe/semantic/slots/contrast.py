@@ -62,7 +62,7 @@ class Contrast:
             # "Is A cheaper than B" and "is B dearer than A": turned twice.
             swapped, opposites = None, []
         out += opposites
-        if swapped:
+        if swapped and (self.aligned or self.share >= _CLOSE):
             out.append(swapped)
         out += self._negation()
         out += self._words()
@@ -131,7 +131,7 @@ class Contrast:
             if x.value in _DEGREES and self._before_one_of(self.a, x, qualified):
                 # "more patient" and "less impatient".
                 return []
-            if self._turned_about(x, y):
+            if self._turned_about(x, y) or ({x.value, y.value} == {"to", "from"} and not self._one_end(x, y)):
                 continue
             self.opposed |= {id(x), id(y)}
             negated_x, negated_y = self._negated(self.a, x), self._negated(self.b, y)
@@ -144,6 +144,11 @@ class Contrast:
             if tier is not None:
                 out.append(Found(kind, tier, (x,), (y,)))
         return out
+
+    def _one_end(self, x: Item, y: Item) -> bool:
+        """ "To X" and "from X", not "to do" and "from X"."""
+        heads_x, heads_y = self.a.arguments.get(str(x.value), ()), self.b.arguments.get(str(y.value), ())
+        return not {h.value for h in heads_x}.isdisjoint(h.value for h in heads_y)
 
     def _turned_about(self, x: Item, y: Item) -> bool:
         """ "X larger than Y" and "Y smaller than X" say the same."""

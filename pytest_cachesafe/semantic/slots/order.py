@@ -29,6 +29,8 @@ _DECISIVE = (
     "less_than",
 )
 
+_MOST = 2
+
 
 def exchanged_arguments(a: Profile, b: Profile) -> Found | None:
     """One preposition in both prompts, followed by words that have changed places: from X to Y, from Y to X."""
@@ -38,13 +40,14 @@ def exchanged_arguments(a: Profile, b: Profile) -> Found | None:
     values_b = {i.value for i in b.items}
     for word in _DECISIVE:
         heads_a, heads_b = a.arguments.get(word), b.arguments.get(word)
-        if not heads_a or not heads_b or len(heads_a) != len(heads_b):
+        # Long prompts have a "to" in every clause: which belongs to which is anybody's guess.
+        if not heads_a or not heads_b or max(len(heads_a), len(heads_b)) > _MOST:
             continue
         set_a, set_b = {h.value for h in heads_a}, {h.value for h in heads_b}
-        if set_a == set_b or not set_a.isdisjoint(set_b):
-            continue
-        if set_a <= values_b and set_b <= values_a:
-            return Found("direction", "certain", heads_a, heads_b)
+        only_a, only_b = (set_a - set_b) & values_b, (set_b - set_a) & values_a
+        if only_a and only_b:
+            a_heads = tuple(h for h in heads_a if h.value in only_a)
+            return Found("direction", "certain", a_heads, tuple(h for h in heads_b if h.value in only_b))
     return None
 
 

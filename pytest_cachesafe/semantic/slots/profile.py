@@ -24,6 +24,7 @@ _WH = {"what": "what", "which": "what", "when": "when", "where": "where", "who":
        "why": "why", "how": "how"}  # fmt: skip
 # How a clause begins that tells where the asker stands, in front of the question itself.
 _TELLING = word_set("i we my our there it the this he she they")
+_LINKS = frozenset(("to", "from"))
 _ARGUMENTS = word_set(
     "from to into onto by than before after against over under for with on behind above below more_than less_than"
 )
@@ -204,6 +205,11 @@ class _Builder:
             return
         if word in grammar.TENSES:
             self.tenses.append(Item("tense", grammar.TENSES[word], token.start, token.end, clause))
+            return
+        if word in _LINKS:
+            # They say where a word belongs, not what is asked: no part of the template.
+            self.items.append(Item("function", folded, token.start, token.end, clause))
+            self.waiting = word if word in _ARGUMENTS else self.waiting
             return
         if word in grammar.ARTICLES or word in grammar.AUX or word in _OWN:
             return

@@ -67,7 +67,11 @@ def scan(text: str) -> list[Token]:
             # A sign counts between numbers only ("3+4"); elsewhere it is a joint or an ornament.
             if word == "&":
                 add(Token("and", "w", start, end))
-            elif word in "+*/^=-<>" and low[end : end + 2].strip()[:1].isdigit() and low[max(start - 2, 0) : start].strip()[-1:].isdigit():
+            elif (
+                word in "+*/^=-<>"
+                and low[end : end + 2].strip()[:1].isdigit()
+                and low[max(start - 2, 0) : start].strip()[-1:].isdigit()
+            ):
                 add(Token(word, "+", start, end))
             elif word == "/" and low[end : end + 1].isalpha():
                 add(Token("/", "p", start, end))
