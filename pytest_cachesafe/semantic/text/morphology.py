@@ -87,7 +87,7 @@ def stem(word: str) -> str:
         if word.endswith(ending) and len(word) - len(ending) >= 4:
             word = word[: -len(ending)]
             break
-    if len(word) > 4 and word[-1] == word[-2]:
+    if len(word) > 4 and (word[-1] == word[-2] or word[-1] == "e"):
         word = word[:-1]
     return word
 
