@@ -51,8 +51,13 @@ def _plural(word: str, known: frozenset[str]) -> str:
 def _roots(root: str, ending: str) -> tuple[str, ...]:
     if ending in {"ied", "ier", "iest"}:
         return (root + "y",)
+    if root[-1] == "e" and not root.endswith(("ee", "oe", "ye")):
+        # A final e falls in front of these endings: no word is made of "cove" and "ed".
+        return ()
     if len(root) > 2 and root[-1] == root[-2] and root[-1] not in _VOWELS:
-        return (root, root[:-1])
+        # "stop" doubles its last letter, "boil" does not.
+        single = root[-3:-2] in _VOWELS and root[-4:-3] not in _VOWELS
+        return (root, root[:-1]) if single else (root,)
     # "hope" before "hop" for "hoping", "open" before "opene" for "opening".
     if root[-1] not in _VOWELS and root[-2] in _VOWELS and root[-3:-2] and root[-3] not in _VOWELS and len(root) <= 4:
         return (root + "e", root)

@@ -102,7 +102,7 @@ def _allowed(a: str, b: str, strange: Collection[str]) -> int:
     short = min(len(a), len(b))
     if b in strange:
         return 1 if short >= 7 and a[0] == b[0] else 0
-    if short >= 6:
+    if short >= 5:
         return 2 if a[0] == b[0] else 1
     return 1 if short >= 3 else 0
 
