@@ -111,6 +111,7 @@ def test_every_mutator_and_every_twin_finds_something_in_such_prompts() -> None:
         ("What if I am insured?", "negation", "What if I am not insured?"),
         ("Which plans are eligible?", "negation", "Which plans are not eligible?"),
         ("Send the invoice to Dana.", "negation", "Do not send the invoice to Dana."),
+        ("Refund my order", "negation", "Do not refund my order"),
         ("The refund has not arrived.", "negation", "The refund has arrived."),
         ("How do I enable the proxy?", "antonym", "How do I disable the proxy?"),
         ("Enabling logs is easy", "antonym", "Disabling logs is easy"),
@@ -144,6 +145,7 @@ def test_what_a_mutator_makes(prompt: str, mutator: str, text: str) -> None:
         ("Is the shop open?", "negation"),
         ("Isn't the shop open?", "negation"),
         ("What is the refund policy?", "negation"),
+        ("Refund policy for annual plans", "negation"),
         # No numbers of their own: a year, a code, a clock time, a version, a date.
         ("What was sold in 2024?", "number"),
         ("Where is ORD-4471?", "number"),

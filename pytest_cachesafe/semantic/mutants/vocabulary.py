@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["COMMANDS", "COMPARATIVES", "QUANTIFIERS", "ROLES", "VAGUE", "WRITTEN"]
+__all__ = ["COMMANDS", "COMPARATIVES", "NOUNS_TOO", "QUANTIFIERS", "ROLES", "VAGUE", "WRITTEN"]
 
 
 def _set(text: str) -> frozenset[str]:
@@ -11,12 +11,15 @@ def _set(text: str) -> frozenset[str]:
 
 # Verbs that begin a command.
 COMMANDS = _set("""
-    add allow apply archive assign block book build calculate cancel change charge check close compare configure
-    connect convert copy create deactivate delete deploy disable download enable encrypt export extend fetch
-    generate give grant import include increase install invite keep list lock merge migrate move notify open order
-    pay print publish put reboot refund remove rename renew replace reset restart restore run save schedule send set
-    share show ship sort start stop submit subscribe summarise summarize sync tell transfer translate turn uninstall
-    unlock unsubscribe update upgrade upload use write
+    add allow apply assign calculate cancel charge check compare configure connect convert create deactivate delete
+    deploy disable enable encrypt extend fetch generate give grant include install invite keep merge migrate notify
+    open pay publish put reboot remove rename renew replace restore save schedule send show submit subscribe
+    summarise summarize sync tell translate turn uninstall unlock unsubscribe write
+""")
+# And those that are nouns as well.
+NOUNS_TOO = _set("""
+    archive block book build change close copy download export import increase list lock move order print refund
+    reset restart run set share ship sort start stop transfer update upgrade upload use
 """)
 
 # Words with so many senses or uses that their opposite would often be beside the point ("like", "book", "right").
@@ -25,7 +28,7 @@ VAGUE = _set("""
     down dry east economy even express fair fall first follow for foreign formal free front full hard heat help home
     hit host in kind last leave left less light like live load long loss love manager many mean member minor miss
     more morning most much night no north old on order original out over own parent part past present previous pro
-    question raw read record reduce remote rest right same save second set sharp short simple single soft south
+    question raw read record reduce remote rest right same save second set sharp short simple single slowly soft south
     spring standard state still strong summer support test to together top train true turn up used user well west
     with write yes yet against off under without old new next one both either something everything year month sweet
     wrong cut return like answer row cost case cool raise lower give take receive rent lease refund pay buy debit

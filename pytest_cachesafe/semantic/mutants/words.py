@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import lru_cache
 
 from pytest_cachesafe.semantic.mutants.mutant import Change, Context, like, replaced
-from pytest_cachesafe.semantic.mutants.vocabulary import COMMANDS, COMPARATIVES, QUANTIFIERS, ROLES, VAGUE
+from pytest_cachesafe.semantic.mutants.vocabulary import COMMANDS, COMPARATIVES, NOUNS_TOO, QUANTIFIERS, ROLES, VAGUE
 from pytest_cachesafe.semantic.tables.antonyms import ANTONYMS
 from pytest_cachesafe.semantic.tables.grammar import IRREGULAR
 
@@ -33,6 +33,9 @@ _PUT_IN = (
 )  # fmt: skip
 # And where it can be taken out: not in front, where it is a polite form.
 _TAKE_OUT = re.compile(rf"(?<=\w)\s+({_BE}|do|does|did|have|has)(\s+not)\b", _I)
+_OBJECT = re.compile(
+    r"\s+(?:the|an?|my|our|your|this|that|these|those|all|every|each|only|any|some|it|them|me|us|up|off|on|\d|[A-Z])\b|\s+\d"
+)
 _COMMAND = re.compile(r"^(\W*(?:please\s+)?)([a-z]+)(?=\s)", _I)
 
 
@@ -42,7 +45,7 @@ def negation(prompt: str, context: Context) -> Iterator[Change]:
         for match in pattern.finditer(prompt):
             yield Change(prompt[: match.end(1)] + " not" + prompt[match.end(1) :], "", "not", ("negation",))
     command = _COMMAND.match(prompt)
-    if command is not None and command[2].lower() in COMMANDS:
+    if command is not None and _is_verb(command[2].lower(), prompt[command.end() :]):
         word = command[2][0].lower() + command[2][1:] if not command[2].isupper() else command[2]
         words = f"{command[1]}{'do' if command[1].strip() else 'Do'} not {word}"
         yield Change(replaced(prompt, command, words), "", "not", ("negation",))
@@ -66,6 +69,13 @@ def _opposites() -> dict[str, tuple[str, ...]]:
         found.setdefault(b, []).append(a)
     # The first ones are the plainest.
     return {word: tuple(dict.fromkeys(words))[:2] for word, words in found.items()}
+
+
+def _is_verb(word: str, rest: str) -> bool:
+    """Whether a sentence begins with a command: "Refund my order", not "Refund policy"."""
+    if word in NOUNS_TOO:
+        return bool(_OBJECT.match(rest))
+    return word in COMMANDS
 
 
 def antonym(prompt: str, context: Context) -> Iterator[Change]:
