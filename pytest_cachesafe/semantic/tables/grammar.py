@@ -32,7 +32,7 @@ AUX = word_set(
 )
 
 TENSES = {
-    "did": "past", "was": "past", "were": "past", "had": "past", "past_be": "past", "will": "future", "shall": "future",
+    "did": "past", "was": "past", "were": "past", "had": "past", "past_be": "used", "will": "future", "shall": "future",
     "do": "present", "does": "present", "is": "present", "are": "present", "am": "present", "becoming": "becoming",
     "being": "being",
 }  # fmt: skip
