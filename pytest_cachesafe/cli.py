@@ -237,8 +237,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         except UsageError as error:
             return _refuse(error)
         return stop.code if isinstance(stop.code, int) else 2
-    except KeyboardInterrupt:
-        return 130
+    except KeyboardInterrupt as stop:
+        return int(getattr(stop, "status", 130))
+    except MemoryError:
+        # Little is left to say it with.
+        _complain("cachesafe: out of memory: give it less at once, or more memory")
+        return 2
     except Exception:
         # Ours to mend, so the traceback stays; 1 would read as a finding.
         import traceback

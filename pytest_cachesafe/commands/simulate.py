@@ -23,6 +23,7 @@ __all__ = ["add", "run"]
 _ENGINES = ("vllm", "sglang", "lmcache", "llamacpp")
 _FORMATS = ("auto", "ids", "messages", "mooncake")
 _POLICY_SIZES = ("tool_chars", "cut_after", "limit_tokens", "summary_chars", "keep_messages", "models")
+_SWITCH = {"on": True, "true": True, "yes": True, "1": True, "off": False, "false": False, "no": False, "0": False}
 # Lines that are no request: so many are named on standard error.
 _NAMED = 5
 
@@ -40,8 +41,9 @@ class Outcome(NamedTuple):
 def add(parser: argparse.ArgumentParser) -> None:
     """Declare arguments."""
     parser.epilog = (
-        "--strict stops at the first line that is no request. Exit status: 0, 2 if lines were skipped or it could not "
-        "be done, 130 after an interrupt (the result is then a partial one)."
+        "--strict stops at the first line that is no request. Exit status: 0; 2 if lines were skipped, memory ran out "
+        "or it could not be done; 130 after Ctrl-C and 143 after SIGTERM, 130 of a --merge of such results. What an "
+        "interrupt or a lack of memory leaves is written, and marked as partial."
     )
     parser.add_argument(
         "trace",
@@ -85,11 +87,12 @@ def add(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> Outcome:
-    """Exit status 0; 2 if lines had to be skipped; 130 after an interrupt (the result is then a partial one).
+    """Exit status as the epilog says.
 
     Raises:
         UsageError: options or a log that cannot be used; with `--strict` the first line that is no request.
     """
+    _check(args)
     if args.merge:
         return _merge(args)
     if args.trace is None:
@@ -97,6 +100,42 @@ def run(args: argparse.Namespace) -> Outcome:
     if args.policies:
         return _policies(args)
     return _replay(args)
+
+
+def _check(args: argparse.Namespace) -> None:
+    """Which options go together.
+
+    Raises:
+        UsageError: one that means nothing here.
+    """
+    if args.policy_size and not args.policies:
+        raise UsageError("--policy-size says where --policies act: give --policies, or drop it")
+    mode = "--merge" if args.merge else "--policies" if args.policies else None
+    if mode is None:
+        return
+    given = {
+        "--sweep": args.sweep,
+        "--window": args.window,
+        "--shard-by": args.shard_by,
+        "--shard": args.shard,
+        "--export": args.export,
+        "--no-reasons": args.no_reasons,
+        "--live": args.live != 1,
+        "--trace-format": args.trace_format != "auto",
+    }
+    if args.merge:
+        given |= {
+            "--policies": args.policies,
+            "--model": args.model,
+            "--block-size": args.block_size,
+            "--blocks": args.blocks,
+            "--engine-option": args.engine_option,
+        }
+    else:
+        given["--summary"] = args.summary
+    for option, value in given.items():
+        if value:
+            raise UsageError(f"{option} means nothing beside {mode}: drop it")
 
 
 def _replay(args: argparse.Namespace) -> Outcome:
@@ -107,35 +146,55 @@ def _replay(args: argparse.Namespace) -> Outcome:
     from pytest_cachesafe.report.export import exporter
     from pytest_cachesafe.report.progress import Progress
     from pytest_cachesafe.report.streamed import RowSpool
+    from pytest_cachesafe.report.visible import visible
 
     if args.shard and not args.shard_by:
         raise UsageError("--shard needs --shard-by replica or --shard-by tenant")
     window, window_by = _window(args.window)
-    with ExitStack() as stack:
+    report = None
+    before = []
+    with _Interrupts() as interrupts, ExitStack() as stack:
         spool = None
         if args.output_format == "json" and not args.summary:
             spool = stack.enter_context(RowSpool())
-        with exporter(args.export) as export, Trace(args.trace, args.trace_format, args.model, args.strict) as trace:
-            replaying = Replaying(
-                trace,
-                args.engine,
-                block_size=args.block_size,
-                num_blocks=args.blocks,
-                options=_options(args.engine_option),
-                live=args.live,
-                reasons=not args.no_reasons,
-                sweep=parse_sweeps(args.sweep),
-                shards=Shards.parse(args.shard_by, args.shard) if args.shard_by else None,
-                window=window,
-                window_by=window_by,
-                on_row=_to([one.add for one in (spool, export) if one is not None], args.redact),
-            )
-            _drive(replaying, Progress(wanted=not args.quiet))
-            report = replaying.report()
+        try:
+            with (
+                exporter(args.export) as export,
+                Trace(args.trace, args.trace_format, args.model, args.strict) as trace,
+            ):
+                rows = None if export is None else _Rows(export.add)
+                replaying = Replaying(
+                    trace,
+                    args.engine,
+                    block_size=args.block_size,
+                    num_blocks=args.blocks,
+                    options=_options(args.engine_option, args.engine),
+                    live=args.live,
+                    reasons=not args.no_reasons,
+                    sweep=parse_sweeps(args.sweep),
+                    shards=Shards.parse(args.shard_by, args.shard) if args.shard_by else None,
+                    window=window,
+                    window_by=window_by,
+                    on_row=_to([one.add for one in (spool, rows) if one is not None], args.redact),
+                )
+                _drive(replaying, Progress(wanted=not args.quiet), interrupts)
+                report = replaying.report()
+                if rows is not None:
+                    rows.close()
+        except UsageError as error:
+            if report is None:
+                raise
+            # The rows cannot be written; the result can.
+            before.append(f"cachesafe: {visible(str(error))}")
+        status = 2 if before or report.skipped else 0
+        if replaying.out_of_memory:
+            before.append(f"cachesafe: {_out_of_memory(report)}")
+            status = 2
+        elif report.partial:
+            status = interrupts.status
         if args.redact != "none":
             report = report.redacted(args.redact)
-        before = _named(trace, report)
-        status = 130 if report.partial else 2 if report.skipped else 0
+        before += _named(trace, report)
         if spool is None:
             return Outcome(report.text(args.verbose), report.as_dict(), status, before)
         # The rows may be more than memory holds: written here, so that nothing is left for the frame to write.
@@ -144,8 +203,45 @@ def _replay(args: argparse.Namespace) -> Outcome:
         return Outcome("", None, status, before)
 
 
-def _drive(replaying: Replaying, progress: Progress) -> None:
-    """Replay until the log ends or somebody presses Ctrl-C."""
+class _Rows:
+    """Hands rows to a file, until that cannot be written: the replay goes on, for its result."""
+
+    def __init__(self, add: Callable[[Row], object]) -> None:
+        self._add = add
+        self._error: OSError | None = None
+
+    def add(self, row: Row) -> None:
+        if self._error is None:
+            try:
+                self._add(row)
+            except OSError as error:
+                self._error = error
+
+    def close(self) -> None:
+        if self._error is not None:
+            raise self._error
+
+
+def _out_of_memory(report: ReplayReport) -> str:
+    """One line: what was held, and what to do."""
+    blocks = report.setup["num_blocks"]
+    computed = report.tokens - report.cached_tokens
+    if report.setup["engine"] == "llamacpp":
+        held, give = "", "give --engine-option cache_ram and bytes_per_token"
+    elif blocks is None:
+        held, give = f", whose {computed:,} computed tokens the pool without limit keeps", "give --blocks N"
+    else:
+        held, give = f", in a pool of {blocks:,} blocks of {report.setup['block_size']}", "give fewer --blocks"
+    sweep = f" and {len(report.sweep)} caches of --sweep" if report.sweep else ""
+    fewer = ", fewer caches to --sweep" if report.sweep else ""
+    return (
+        f"out of memory after {report.requests:,} requests{held}{sweep}: the result is partial; {give}{fewer}, or "
+        "--no-reasons"
+    )
+
+
+def _drive(replaying: Replaying, progress: Progress, interrupts: _Interrupts) -> None:
+    """Replay until the log ends or somebody stops it."""
     count = 0
     file = replaying.trace.file
 
@@ -156,11 +252,12 @@ def _drive(replaying: Replaying, progress: Progress) -> None:
             progress.show(file.position, file.size, f"{count:,} requests")
         return interrupts.pending
 
-    with _Interrupts() as interrupts:
-        try:
-            replaying.run(stop, interrupts)
-        finally:
-            progress.clear()
+    interrupts.driving = True
+    try:
+        replaying.run(stop, interrupts)
+    finally:
+        interrupts.driving = False
+        progress.clear()
 
 
 def _to(targets: list[Callable[[Row], object]], mode: Redact) -> Callable[[Row], object] | None:
@@ -177,28 +274,47 @@ def _to(targets: list[Callable[[Row], object]], mode: Redact) -> Callable[[Row],
     return targets[0] if len(targets) == 1 and mode == "none" else on_row
 
 
+class _Stopped(KeyboardInterrupt):
+    """A signal that ends the command; `status` is its exit status."""
+
+    def __init__(self, status: int) -> None:
+        super().__init__()
+        self.status = status
+
+
 class _Interrupts:
-    """Ctrl-C while a request is in a cache waits until the request is counted; while a line is read it does not."""
+    """Ctrl-C, or SIGTERM, while a request is in a cache waits until the request is counted.
+
+    While a line is read it does not wait. Before and after the replay it ends the command as an exception does, so that
+    no unfinished file is left.
+    """
 
     def __init__(self) -> None:
         self.pending = False
         self.waiting = False
-        self._before: Any = None
+        # While requests are sent.
+        self.driving = False
+        # Exit status by the signal.
+        self.status = 130
+        self._before: dict[int, Any] = {}
         self._main = threading.current_thread() is threading.main_thread()
 
     def __enter__(self) -> _Interrupts:
         if self._main:
-            self._before = signal.signal(signal.SIGINT, self._take)
+            for number in (signal.SIGINT, signal.SIGTERM):
+                self._before[number] = signal.signal(number, self._take)
         return self
 
     def __exit__(self, *_: object) -> None:
-        if self._main:
-            signal.signal(signal.SIGINT, self._before)
+        for number, handler in self._before.items():
+            # None: it was set by something that is not Python.
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
 
-    def _take(self, *_: object) -> None:
+    def _take(self, number: int, *_: object) -> None:
+        self.status = 128 + number
         # The second one is meant at once.
-        if self.waiting or self.pending:
-            raise KeyboardInterrupt
+        if self.waiting or self.pending or not self.driving:
+            raise _Stopped(self.status)
         self.pending = True
 
 
@@ -209,20 +325,30 @@ def _named(trace: Trace, report: ReplayReport) -> list[str]:
     lines = [f"cachesafe: {clip(visible(f'{trace.place(line)}: {words}'), 400)}" for line, words in report.bad[:_NAMED]]
     if report.skipped > len(lines):
         more = report.skipped - len(lines)
-        lines.append(f"cachesafe: … and {more:,} more {'line that is' if more == 1 else 'lines that are'} no request")
+        what = "no request" + (" or too large for the cache" if report.too_large else "")
+        lines.append(f"cachesafe: … and {more:,} more {'line that is' if more == 1 else 'lines that are'} {what}")
     return lines
 
 
-def _options(words: list[str]) -> dict[str, Any]:
+def _options(words: list[str], engine: str) -> dict[str, Any]:
+    from pytest_cachesafe.engines.cache import PrefixCache
+
+    flags = type(PrefixCache(engine)).flags
     found: dict[str, Any] = {}
     for word in words:
         name, equals, value = word.partition("=")
         if not equals or not name.strip():
             raise UsageError(f"--engine-option {word!r}: expected NAME=VALUE, e.g. policy=lfu")
+        name, value = name.strip().replace("-", "_"), value.strip()
+        if name in flags:
+            if value.casefold() not in _SWITCH:
+                raise UsageError(f"--engine-option {word!r}: {name} is on or off")
+            found[name] = _SWITCH[value.casefold()]
+            continue
         try:
-            found[name.strip().replace("-", "_")] = json.loads(value)
+            found[name] = json.loads(value)
         except ValueError:
-            found[name.strip().replace("-", "_")] = {"True": True, "False": False, "None": None}.get(value, value)
+            found[name] = {"True": True, "False": False, "None": None}.get(value, value)
     return found
 
 
@@ -239,6 +365,7 @@ def _window(text: str | None) -> tuple[int | None, str]:
 def _merge(args: argparse.Namespace) -> Outcome:
     from pytest_cachesafe.commands.load import read_json
     from pytest_cachesafe.engines.replay.merge import merge
+    from pytest_cachesafe.report.simulate import skipped
 
     # `--merge` takes every word behind it; one before it is a result as well.
     files = [*([args.trace] if args.trace else []), *args.merge]
@@ -247,8 +374,9 @@ def _merge(args: argparse.Namespace) -> Outcome:
         report.per_request = None
     if args.redact != "none":
         report = report.redacted(args.redact)
-    before = [f"cachesafe: lines of the log that are no request: {report.skipped:,}"] if report.skipped else []
-    return Outcome(report.text(args.verbose), report.as_dict(), 2 if report.skipped else 0, before)
+    before = [f"cachesafe: {skipped(report.skipped, report.too_large)}"] if report.skipped else []
+    status = 130 if report.partial else 2 if report.skipped else 0
+    return Outcome(report.text(args.verbose), report.as_dict(), status, before)
 
 
 def _policies(args: argparse.Namespace) -> Outcome:
@@ -271,7 +399,7 @@ def _policies(args: argparse.Namespace) -> Outcome:
             engine=args.engine,
             block_size=args.block_size,
             num_blocks=args.blocks,
-            options=_options(args.engine_option),
+            options=_options(args.engine_option, args.engine),
             **sizes,
         )
     except UsageError as error:

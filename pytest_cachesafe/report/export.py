@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import IO, Any, Protocol
 
 from pytest_cachesafe.engines.replay.run import Row
 from pytest_cachesafe.report.streamed import replacing
+from pytest_cachesafe.report.visible import escape
 from pytest_cachesafe.usage import UsageError
 
 __all__ = ["Exporter", "exporter"]
@@ -19,6 +21,8 @@ _COLUMNS = (
     *("miss_reason", "tag", "tenant", "conversation", "replica"),
 )
 _BATCH = 10_000
+# What a terminal would obey, or not show, if somebody printed the file; line ends and tabs are for readers of CSV.
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 # A spreadsheet takes a cell that begins like this for a formula.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -73,6 +77,7 @@ class _Csv:
 
 
 def _cell(text: str) -> str:
+    text = _CONTROL.sub(lambda match: escape(match[0]), text)
     return f"'{text}" if text.startswith(_FORMULA) else text
 
 

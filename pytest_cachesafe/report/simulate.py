@@ -6,20 +6,21 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.engines.replay.reasons import REASONS
-from pytest_cachesafe.engines.replay.totals import Groups, Totals, Windows
+from pytest_cachesafe.engines.replay.totals import Groups, LeftOut, Totals, Windows
 from pytest_cachesafe.report.visible import clip, display_width, visible
 
 if TYPE_CHECKING:
     from pytest_cachesafe.engines.replay.policies import PolicyReport
     from pytest_cachesafe.engines.replay.result import ReplayReport, SweepPoint
 
-__all__ = ["percent", "render", "render_policies", "table"]
+__all__ = ["percent", "render", "render_policies", "skipped", "table"]
 
 # Rows of a table of tags or tenants; -v shows all.
 _GROUPS = 10
 # Windows on the line that shows the share over time; -v shows all, as a table.
 _SPANS = 12
 _NAME_WIDTH = 40
+_KINDS = {"message": "messages", "tool call": "tool calls", "tool result": "tool results"}
 
 
 def render(report: ReplayReport, verbosity: int = 0) -> str:
@@ -55,7 +56,11 @@ def _lines(report: ReplayReport, verbosity: int) -> Iterator[str]:
     if report.trace_format == "mooncake" and report.setup["block_size"] == 1:
         yield "  each hash id of 512 tokens counts as one token; --block-size 512 counts their real lengths"
     if report.skipped:
-        yield f"  {_number(report.skipped, 'line')} skipped: no request"
+        yield f"  {skipped(report.skipped, report.too_large)}"
+    if report.not_rendered.requests:
+        yield f"  note: {_left_out(report.not_rendered)}"
+    if report.untimed:
+        yield f"  {_number(report.untimed, 'request')} without a timestamp: in no window"
     if report.waited:
         yield f"  {_number(report.waited, 'request')} had to wait until others ended"
     if report.replies_dropped:
@@ -71,6 +76,22 @@ def _lines(report: ReplayReport, verbosity: int) -> Iterator[str]:
         yield f"  {words}"
 
 
+def skipped(count: int, too_large: int) -> str:
+    """How many lines of the log were passed over, and why."""
+    lines = f"{_number(count, 'line')} skipped: "
+    if too_large == count:
+        return f"{lines}larger than the whole cache"
+    return lines + ("no request" + (f", but for {too_large:,} larger than the whole cache" if too_large else ""))
+
+
+def _left_out(found: LeftOut) -> str:
+    kinds = ", ".join(f"{_KINDS.get(kind, kind)} ({count:,})" for kind, count in sorted(found.what.items()))
+    return (
+        f"the template leaves out what {_number(found.requests, 'request')} say{'s' if found.requests == 1 else ''}: "
+        f"{kinds}, first in line {found.first_line}; sizes and shares are those without"
+    )
+
+
 def _first(report: ReplayReport) -> str:
     setup = report.setup
     blocks = setup["num_blocks"]
@@ -78,6 +99,8 @@ def _first(report: ReplayReport) -> str:
     if setup["engine"] != "llamacpp":
         parts.append("pool without limit" if blocks is None else f"{blocks:,} blocks")
     parts += [f"{name} {value}" for name, value in setup["options"].items()]
+    if setup["assumed"]:
+        parts.append(setup["assumed"])
     if report.live > 1:
         parts.append(f"{report.live} requests at once")
     if report.shard is not None:

@@ -145,6 +145,12 @@ def test_a_prompt_larger_than_the_pool(simulate: Any) -> None:
         (["--policies"], "--model"),
         (["--trace-format", "mooncake"], "in a log of Mooncake"),
         (["--output-file", "/nowhere/out.json"], "/nowhere/out.json"),
+        (["--engine-option", "caching=maybe"], "--engine-option 'caching=maybe': caching is on or off"),
+        (["--engine-option", "enable_prefix_caching=on"], "did you mean 'caching'"),
+        (["--engine", "llamacpp", "--engine-option", "cache_ram=1"], "cache_ram=1 says nothing without bytes_per"),
+        (["--policy-size", "foo=1"], "--policy-size says where --policies act"),
+        (["--policies", "--model", "m", "--sweep", "blocks=1"], "--sweep means nothing beside --policies"),
+        (["--merge", "a.json", "--export", "rows.csv"], "--export means nothing beside --merge"),
     ],
 )
 def test_mistakes(options: list[str], says: str, simulate: Any) -> None:
@@ -202,6 +208,104 @@ def test_output_file_is_whole_or_untouched(simulate: Any, tmp_path: Path) -> Non
     assert sorted(p.name for p in tmp_path.iterdir()) == ["log.jsonl", "out.json"]
 
 
+@pytest.mark.parametrize("form", ["json", "text"])
+@pytest.mark.parametrize("lines", [1, 30_000])
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="a device that is always full")
+def test_the_result_comes_although_its_rows_cannot_be_written(
+    lines: int, form: str, simulate: Any, tmp_path: Path
+) -> None:
+    # One row waits for the end to be written; many do not.
+    (tmp_path / "rows.csv").symlink_to("/dev/full")
+    status, data, err = simulate(["[1, 2]"] * lines, "--export", str(tmp_path / "rows.csv"), form=form)
+    assert status == 2
+    assert err.count("\n") == 1
+    assert "rows.csv': No space left on device" in err
+    assert f"{lines:,} request" in data if form == "text" else data["requests"] == lines
+
+
+def test_csv_holds_no_escape_sequences(simulate: Any, tmp_path: Path) -> None:
+    out = tmp_path / "rows.csv"
+    tags = ["\x1b[31mred\x1b[0m", "\x1b]0;title\x07", "a\x00b", "\x9b1m", "\u202eabc", "tab\tand\nline", "é"]
+    simulate([{"prompt_token_ids": A, "tag": tag} for tag in tags], "--export", str(out))
+    rows = list(csv.DictReader(io.StringIO(out.read_text(encoding="utf-8"), newline="")))
+    assert [row["tag"] for row in rows] == [
+        *("\\x1b[31mred\\x1b[0m", "\\x1b]0;title\\x07", "a\\x00b", "\\x9b1m", "\\u202eabc"),
+        *("tab\tand\nline", "é"),
+    ]
+
+
+@pytest.mark.parametrize(("word", "found"), [("off", 0), ("No", 0), ("0", 0), ("false", 0), ("on", 16), ("True", 16)])
+def test_switches_of_the_engine(word: str, found: int, simulate: Any) -> None:
+    # The second prompt of 20 tokens finds one block of 16, if anything is kept.
+    assert simulate([A, A], "--engine-option", f"caching={word}")[1]["cached_tokens"] == found
+
+
+def test_sizes_that_nobody_gave_are_said(simulate: Any) -> None:
+    _, text, _ = simulate([A, A], "--engine", "llamacpp", form="text")
+    assert "RAM for 65,536 tokens: 8,192 MiB, 128 KiB a token" in text.splitlines()[0]
+    given = ["--engine-option", "cache_ram=1", "--engine-option", "bytes_per_token=1024"]
+    assert "65,536" not in simulate([A, A], "--engine", "llamacpp", *given, form="text")[1]
+
+
+def test_memory_that_runs_out(simulate: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pytest_cachesafe.engines.replay.feed import Feed
+
+    sent = Feed.request
+
+    def short(self: Feed, entry: Any) -> Any:
+        if entry.line == 3:
+            raise MemoryError
+        return sent(self, entry)
+
+    monkeypatch.setattr(Feed, "request", short)
+    rows = tmp_path / "rows.csv"
+    status, data, err = simulate([A, A, A, A], "--export", str(rows), "--sweep", "blocks=50,60")
+    # 20 of the first prompt and 4 of the second one are computed.
+    words = "out of memory after 2 requests, whose 24 computed tokens the pool without limit keeps"
+    assert err == (
+        f"cachesafe: {words} and 2 caches of --sweep: the result is partial; give --blocks N, fewer caches to --sweep, "
+        "or --no-reasons\n"
+    )
+    assert (status, data["partial"], data["requests"], len(data["per_request"])) == (2, True, 2, 2)
+    assert rows.read_text().count("\n") == 3
+    assert "in a pool of 9 blocks of 16: the result" in simulate([A, A, A], "--blocks", "9")[2]
+    assert simulate([A, A, A], form="text")[1].startswith("partial result: ")
+
+
+def test_memory_that_runs_out_elsewhere(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    from pytest_cachesafe.commands import simulate as command
+
+    def run(args: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(command, "run", run)
+    assert main(["simulate", "x"]) == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith("cachesafe: out of memory")
+
+
+def test_windows_by_time_of_a_log_without_times(simulate: Any) -> None:
+    _, text, _ = simulate([A, {"prompt_token_ids": A, "timestamp": 1}, A], "--window", "60s", form="text")
+    assert "2 requests without a timestamp: in no window" in text
+
+
+def test_what_the_template_leaves_out_is_told(simulate: Any, smollm2_tokenizer_dir: Path) -> None:
+    body = {"messages": [{"role": "user", "content": "Hi"}]}
+    tools = [{"type": "function", "function": {"name": "find_weather", "parameters": {"type": "object"}}}]
+    lines = [body, {**body, "tools": tools, "tag": "t"}, {**body, "tools": tools}]
+    options = ["--model", str(smollm2_tokenizer_dir)]
+    status, data, _ = simulate(lines, *options)
+    # A note is no failure.
+    assert status == 0
+    assert data["not_rendered"] == {"requests": 2, "first_line": 2, "what": {"tools": 2}}
+    text = simulate(lines, *options, form="text")[1]
+    assert "  note: the template leaves out what 2 requests say: tools (2), first in line 2; sizes and shares" in text
+    assert "note" not in simulate([body], *options, form="text")[1]
+    policies = ["--policies", *options, "--output-format", "json"]
+    assert "leaves out parts of the chat (tools)" in str(simulate([json.dumps(lines[1])], *policies)[1]["notes"])
+
+
 def test_csv_without_formulas(simulate: Any, tmp_path: Path) -> None:
     out = tmp_path / "rows.csv"
     tags = ["=1+1", "+x", "-x", "@x", "a,b", 'a"b', "a\nb", "plain"]
@@ -232,7 +336,8 @@ def test_parquet_without_the_extra(simulate: Any, tmp_path: Path, monkeypatch: p
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")
 @pytest.mark.parametrize("form", ["json", "text"])
-def test_an_interrupt_writes_what_there_is(form: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interrupt_writes_what_there_is(form: str, number: int, status: int, tmp_path: Path) -> None:
     out, rows = tmp_path / "out", tmp_path / "rows.csv"
     command = [sys.executable, "-m", "pytest_cachesafe", "simulate", "-", "--output-format", form]
     process = subprocess.Popen(
@@ -245,8 +350,8 @@ def test_an_interrupt_writes_what_there_is(form: str, tmp_path: Path) -> None:
     # So much that the pipe only takes it while somebody reads; then the command waits for more.
     process.stdin.write(b"[1, 2, 3]\n" * 40_000)
     process.stdin.flush()
-    process.send_signal(signal.SIGINT)
-    assert process.wait(60) == 130
+    process.send_signal(number)
+    assert process.wait(60) == status
     assert process.stderr.read() == b""
     with process.stderr, process.stdin:
         pass
@@ -262,6 +367,26 @@ def test_an_interrupt_writes_what_there_is(form: str, tmp_path: Path) -> None:
         assert rows.read_text().count("\n") == count + 1
     else:
         assert out.read_text().startswith("partial result: vLLM reuses ")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "rows.csv"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_while_a_result_is_written_leaves_nothing(
+    number: int, simulate: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from pytest_cachesafe.report.streamed import RowSpool
+
+    chunks = RowSpool._chunks
+
+    def interrupted(self: RowSpool, head: Any) -> Any:
+        yield next(iter(chunks(self, head)))
+        signal.raise_signal(number)
+
+    monkeypatch.setattr(RowSpool, "_chunks", interrupted)
+    before = [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)]
+    assert simulate([A], "--output-file", str(tmp_path / "out.json"))[0] == 128 + number
+    assert [path.name for path in tmp_path.iterdir()] == ["log.jsonl"]
+    assert [signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)] == before
 
 
 def test_progress_is_for_terminals_only(monkeypatch: pytest.MonkeyPatch) -> None:

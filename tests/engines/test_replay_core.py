@@ -214,7 +214,12 @@ def test_the_reply_of_a_live_request_is_not_there_yet() -> None:
 def test_a_prompt_larger_than_the_pool_is_skipped_and_the_others_go_on() -> None:
     report = replay([[1] * 4, [2] * 40, [1] * 5], block_size=4, num_blocks=4, strict=False)
     assert (report.requests, report.skipped, report.tokens, report.cached_tokens) == (2, 1, 9, 4)
-    assert report.bad == [(1, "40 tokens are more than the whole cache holds; they cannot be admitted")]
+    words = "40 tokens are more than the whole cache holds (40 tokens need 10 blocks, the whole pool has 3)"
+    assert report.bad == [(1, words)]
+    assert report.too_large == 1
+    assert "1 line skipped: larger than the whole cache" in report.text()
+    mixed = replay([[1] * 4, [2] * 40, []], block_size=4, num_blocks=4, strict=False)
+    assert "2 lines skipped: no request, but for 1 larger than the whole cache" in mixed.text()
     assert [row.request for row in report.per_request or []] == [0, 2]
     with pytest.raises(UsageError, match="item 1: 40 tokens are more than the whole cache holds"):
         replay([[1] * 4, [2] * 40], block_size=4, num_blocks=4)
@@ -357,3 +362,77 @@ def test_shares_are_not_rounded_to_nothing_or_all() -> None:
         "100.0%",
         "0.0%",
     ]
+
+
+@pytest.mark.parametrize(
+    ("window", "by", "words"),
+    [
+        (0, "requests", "window=0"),
+        (-1, "requests", "window=-1"),
+        (1.5, "requests", "window=1.5"),
+        (True, "requests", "window=True"),
+        (0, "seconds", "window=0: seconds"),
+        (-0.5, "seconds", "window=-0.5: seconds"),
+        (float("nan"), "seconds", "window=nan: seconds"),
+        (float("inf"), "seconds", "window=inf: seconds"),
+        ("60s", "seconds", "window='60s': seconds"),
+        (60, "minutes", "window_by='minutes'"),
+    ],
+)
+def test_windows_without_width(window: Any, by: str, words: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        replay([[1, 2]], window=window, window_by=by)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert replay([[1, 2]], window=0.5, window_by="seconds").requests == 1
+
+
+@pytest.mark.parametrize("trace", [None, 3, 1.5, object()])
+def test_no_log_at_all(trace: Any) -> None:
+    with pytest.raises(UsageError, match=r"the trace is .*: give the path of a log, or a list of requests"):
+        replay(trace)
+
+
+@pytest.mark.parametrize("shard", [3, (0,), (0, 1, 2), "0/2", ("0", "2"), (2, 2), (0, 0), (True, 2), (-1, 2)])
+def test_no_such_shard(shard: Any) -> None:
+    with pytest.raises(UsageError, match="shard"):
+        replay([[1, 2]], shard_by="replica", shard=shard)
+
+
+@pytest.mark.parametrize("model", ["recurrent", "hybrid"])
+def test_a_model_that_cannot_go_back_has_evicted_nothing(model: str) -> None:
+    a = list(range(100))
+    log = [a, [*a[:60], 7], [*a[:60], 7, 8], list(range(200, 230))]
+    report = replay(log, "llamacpp", options={"slots": 1, "model_type": model})
+    # Request 1 shares 60 tokens with the slot, whose state is that of token 100; request 2 extends it by one.
+    assert [row.cached_tokens for row in report.per_request or []] == [0, 0, 61, 0]
+    assert report.reasons is not None
+    # Of request 0: 99 new, 1 last; of 1: 60 held, the last; of 2: the last; of 3: 29 new, 1 last.
+    assert dict(report.reasons) == {"new_prefix": [2, 128], "below_block": [1, 4], "cannot_rewind": [1, 60]}
+    assert not any("slots" in words for words in report.advice)
+    # What really is gone is still called so: without RAM the second prompt takes the only slot.
+    gone = replay([a, [7] * 50, a], "llamacpp", options={"slots": 1, "model_type": model, "cache_ram": 0})
+    assert gone.reasons is not None
+    assert gone.reasons["evicted"][1] > 0
+    assert "cannot_rewind" not in gone.reasons
+
+
+@settings(deadline=None, max_examples=50)
+@given(Lines, st.sampled_from(["recurrent", "hybrid", "attention"]), st.sampled_from([1, 2]))
+def test_reasons_of_llamacpp_add_up(lines: list[dict[str, Any]], model: str, slots: int) -> None:
+    report = replay(lines, "llamacpp", options={"slots": slots, "model_type": model})
+    assert report.reasons is not None
+    assert sum(tokens for _, tokens in report.reasons.values()) == report.tokens - report.cached_tokens
+    assert all(tokens > 0 for _, tokens in report.reasons.values())
+    assert model != "attention" or "cannot_rewind" not in report.reasons
+
+
+def test_memory_that_runs_out_is_an_error_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    from pytest_cachesafe.engines.replay.feed import Feed
+
+    def short(self: Feed, entry: Any) -> Any:
+        raise MemoryError
+
+    monkeypatch.setattr(Feed, "request", short)
+    with pytest.raises(MemoryError, match="out of memory after 0 requests"):
+        replay([[1, 2]])

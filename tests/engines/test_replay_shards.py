@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -97,6 +98,72 @@ def test_results_that_do_not_belong_together() -> None:
         merge([a, ("x.json", [1])])
     with pytest.raises(UsageError, match="no complete result"):
         merge([a, ("b.json", {k: v for k, v in b[1].items() if k != "by_tag"})])
+
+
+def changed(result: tuple[str, Any], *path: Any, to: Any) -> tuple[str, Any]:
+    name, data = result[0], json.loads(json.dumps(result[1]))
+    place = data
+    for key in path[:-1]:
+        place = place[key]
+    place[path[-1]] = to
+    return name, data
+
+
+@pytest.mark.parametrize(
+    ("path", "to", "words"),
+    [
+        (["schema"], 2, "schema 2; this version reads schema 1"),
+        (["tokens"], -1, "numbers that cannot be"),
+        (["requests"], True, "numbers that cannot be"),
+        (["cached_tokens"], 10**6, "numbers that cannot be"),
+        (["by_tag"], {"x": {"requests": 1, "tokens": -1, "cached_tokens": 0, "hit_blocks": 0}}, "numbers that cannot"),
+        (["requests"], 99, "over_time does not add up"),
+        (["tokens"], 99, "reasons do not add up"),
+        (["per_request"], [], "per_request does not add up"),
+        (["skipped", "count"], -1, "skipped is -1"),
+        (["waited"], "1", "waited is '1'"),
+        (["not_rendered"], {}, "KeyError"),
+    ],
+)
+def test_results_whose_numbers_cannot_be(path: list[Any], to: Any, words: str) -> None:
+    a, b = results()
+    with pytest.raises(UsageError) as caught:
+        merge([a, changed(b, *path, to=to)])
+    assert str(caught.value).startswith("1.json: ")
+    assert words in str(caught.value)
+
+
+def test_results_of_different_logs(tmp_path: Path) -> None:
+    one, other = tmp_path / "one.jsonl", tmp_path / "other.jsonl"
+    one.write_text("[1, 2]\n" * 6)
+    # As many lines and tokens, another log.
+    other.write_text("[1, 3]\n" * 6)
+    parts = [
+        (f"{i}.json", replay(path, shard_by="tenant", shard=(i, 2)).as_dict()) for i, path in enumerate((one, other))
+    ]
+    with pytest.raises(UsageError, match=r"1\.json: another log than that of 0\.json \(both of 6 lines\)"):
+        merge(parts)
+    shorter = replay([[1, 2]] * 5, shard_by="tenant", shard=(1, 2)).as_dict()
+    longer = replay([[1, 2]] * 6, shard_by="tenant", shard=(0, 2)).as_dict()
+    with pytest.raises(UsageError, match=r"\(6 lines and 5 lines\)"):
+        merge([("0.json", longer), ("1.json", shorter)])
+    # Compressed or not, it is the same log.
+    packed = tmp_path / "one.jsonl.gz"
+    packed.write_bytes(gzip.compress(one.read_bytes()))
+    assert merge([parts[0], ("1.json", replay(packed, shard_by="tenant", shard=(1, 2)).as_dict())]).requests == 6
+
+
+def test_a_part_that_was_interrupted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from pytest_cachesafe.cli import main
+
+    a, b = results()
+    cut = changed(changed(b, "partial", to=True), "log", to=None)
+    files = []
+    for name, data in (a, cut):
+        files.append(str(tmp_path / name))
+        Path(files[-1]).write_text(json.dumps(data))
+    assert main(["simulate", "--merge", *files]) == 130
+    assert capsys.readouterr().out.startswith("partial result: ")
 
 
 @pytest.mark.parametrize("text", ["1", "1/", "/2", "a/b", "2/2", "-1/2", "0/0"])

@@ -18,6 +18,7 @@ from pytest_cachesafe.engines.replay.shape import Shape
 from pytest_cachesafe.engines.replay.shards import Shards
 from pytest_cachesafe.engines.replay.sweep import sweep_shapes
 from pytest_cachesafe.engines.trace import BadEntry, Trace
+from pytest_cachesafe.engines.trace.entry import TooLarge
 from pytest_cachesafe.usage import UsageError
 
 __all__ = ["PolicyReport", "ReplayReport", "Replaying", "Row", "policy_costs", "replay"]
@@ -70,8 +71,15 @@ class Replaying:
             "on_row": on_row,
         }
         self._shards = shards
+        # The log was read to its end.
+        self._ended = False
+        # Memory ran out: a partial result, and no more caches.
+        self.out_of_memory = False
+        self._too_large = 0
+        _check_window(window, window_by)
         if shards is not None:
             trace.owns = shards.owns_line
+            trace.take_fingerprint()
         if isinstance(engine, PrefixCache):
             given = block_size is not None or num_blocks is not None or bool(options)
             if given or sweep or shards is not None:
@@ -91,7 +99,7 @@ class Replaying:
         return base, sweep_shapes(base, self._sweep, self._options) if self._sweep else []
 
     def run(self, stop: Callable[[], bool] | None = None, waits: Waits | None = None) -> None:
-        """Replay until the log ends.
+        """Replay until the log ends, or memory does: the result then is a partial one, and the caches are dropped.
 
         Args:
             stop: asked after every line; True ends the replay, which then is a partial one.
@@ -100,6 +108,14 @@ class Replaying:
         Raises:
             UsageError: no line of the log is a request; strict and one is none.
         """
+        try:
+            self._replay(stop, waits)
+        except MemoryError:
+            self.partial = self.out_of_memory = True
+        if self.out_of_memory and self._run is not None:
+            self._run.release()
+
+    def _replay(self, stop: Callable[[], bool] | None, waits: Waits | None) -> None:
         trace = self.trace
         entries = iter(trace)
         while True:
@@ -117,12 +133,14 @@ class Replaying:
                 self.partial = True
                 return
             if entry is None:
+                self._ended = True
                 return
             run = self._run or self._start()
             try:
                 run.request(entry)
             except BadEntry as error:
                 trace.skip(entry.line, str(error))
+                self._too_large += isinstance(error, TooLarge)
             if stop is not None and stop():
                 self.partial = True
                 return
@@ -168,10 +186,24 @@ class Replaying:
             forgot=run.forgot,
             skipped=trace.skipped,
             bad=list(trace.bad),
+            too_large=self._too_large,
+            not_rendered=run.left_out,
             partial=self.partial,
             shard=None if shards is None else shards.as_dict(),
+            log=trace.fingerprint if shards is not None and self._ended else None,
             limits=run.shape.limits,
         )
+
+
+def _check_window(window: Any, window_by: str) -> None:
+    if window_by not in ("requests", "seconds"):
+        raise UsageError(f"window_by={window_by!r}: requests or seconds")
+    if window is None:
+        return
+    if window_by == "requests":
+        check_size("window", window)
+    elif isinstance(window, bool) or not isinstance(window, (int, float)) or not 0 < window < float("inf"):
+        raise UsageError(f"window={window!r}: seconds, more than 0")
 
 
 def replay(
@@ -227,8 +259,8 @@ def replay(
         strict = not isinstance(trace, (str, os.PathLike))
     if shard is not None and shard_by is None:
         raise UsageError("shard needs shard_by: replica or tenant")
-    if window_by not in ("requests", "seconds"):
-        raise UsageError(f"window_by={window_by!r}: requests or seconds")
+    if shard is not None and (not isinstance(shard, (tuple, list)) or len(shard) != 2):
+        raise UsageError(f"shard={shard!r}: (I, N), the worker (from 0) and how many there are, e.g. (0, 4)")
     shards = None if shard_by is None else Shards(shard_by, *(shard or (0, 1)))
     rows: list[Row] = []
 
@@ -254,6 +286,8 @@ def replay(
         )
         replaying.run()
     report = replaying.report()
+    if replaying.out_of_memory:
+        raise MemoryError(f"replay: out of memory after {report.requests:,} requests; give num_blocks, or summary=True")
     if not summary:
         report.per_request = rows
     return report

@@ -9,7 +9,7 @@ from pytest_cachesafe.engines.cache import PrefixCache
 from pytest_cachesafe.engines.replay.reasons import REMEMBERED, End, Reasons
 from pytest_cachesafe.engines.replay.shape import Shape
 from pytest_cachesafe.engines.request import Request
-from pytest_cachesafe.engines.trace.entry import BadEntry, Entry
+from pytest_cachesafe.engines.trace.entry import BadEntry, Entry, TooLarge
 from pytest_cachesafe.usage import UsageError
 
 __all__ = ["Feed", "Hit"]
@@ -65,7 +65,8 @@ class Feed:
         """Send a request; older ones end first, as many as it takes.
 
         Raises:
-            BadEntry: it is larger than the whole cache.
+            TooLarge: it is larger than the whole cache.
+            BadEntry: the engine cannot take it for another reason.
         """
         shape, cache, live = self._shape, self._cache, self._live
         ids, tokens = shape.prompt(entry)
@@ -80,7 +81,9 @@ class Feed:
         waited = 0
         while not sent.admitted:
             if not live:
-                raise BadEntry(f"{tokens:,} tokens are more than the whole cache holds; they cannot be admitted")
+                # In units of Mooncake ids the engine's own words would count something else.
+                why = f" ({sent.refused})" if sent.refused and shape.scale == 1 else ""
+                raise TooLarge(f"{tokens:,} tokens are more than the whole cache holds{why}")
             self._finish()
             waited += 1
             sent = cache.request(ids, salt=salt, lora=entry.lora)
@@ -91,7 +94,7 @@ class Feed:
             namespace = None if salt is None and entry.lora is None else (salt, entry.lora)
             if entry.conversation is not None:
                 conversation = (entry.tenant, entry.conversation)
-            missed, end = self.reasons.account(ids, cached, namespace, conversation)
+            missed, end = self.reasons.account(ids, cached, namespace, conversation, sent.unusable_tokens)
         if shape.scale != 1:
             cached *= shape.scale
             missed = _scaled(missed, shape.scale, tokens - cached)

@@ -7,14 +7,15 @@ from typing import Any
 
 from pytest_cachesafe.engines.replay.result import ReplayReport, SweepPoint
 from pytest_cachesafe.engines.replay.run import Row
-from pytest_cachesafe.engines.replay.totals import Groups, ReasonTotals, Totals, Windows
+from pytest_cachesafe.engines.replay.totals import Groups, LeftOut, ReasonTotals, Totals, Windows
 from pytest_cachesafe.usage import UsageError
 
 __all__ = ["merge"]
 
 # What has to be the same in all of them.
-_SAME = ("engine", "label", "block_size", "num_blocks", "salts", "options", "live", "trace_format", "limits")
-_SETUP = ("engine", "block_size", "num_blocks", "salts", "options")
+_SAME = ("engine", "label", "block_size", "num_blocks", "salts", "options", "assumed", "live", "trace_format", "limits")
+_SETUP = ("engine", "block_size", "num_blocks", "salts", "options", "assumed")
+_NUMBERS = ("requests", "tokens", "cached_tokens", "hit_blocks")
 _COUNTS = ("waited", "replies_dropped", "reasons_forgot")
 
 
@@ -25,13 +26,15 @@ def merge(results: Sequence[tuple[str, Mapping[str, Any]]]) -> ReplayReport:
         results: name (of the file) and JSON result of every worker, in any order.
 
     Raises:
-        UsageError: something is no result of a shard, shards are missing or given twice, or they were run differently.
+        UsageError: something is no result of a shard, or one whose numbers do not add up; shards are missing or given
+            twice; they were run differently, or on different logs.
     """
     by_index: dict[int, tuple[str, Mapping[str, Any]]] = {}
     for name, data in results:
         shard = data.get("shard") if isinstance(data, Mapping) else None
         if not isinstance(shard, Mapping) or not isinstance(shard.get("index"), int):
             raise UsageError(f"{name}: no JSON result of simulate with --shard-by and --shard")
+        _check(name, data)
         if shard["index"] in by_index:
             raise UsageError(f"{name}: shard {shard['index']} was given before, in {by_index[shard['index']][0]}")
         by_index[shard["index"]] = (name, data)
@@ -42,6 +45,7 @@ def merge(results: Sequence[tuple[str, Mapping[str, Any]]]) -> ReplayReport:
                 raise UsageError(f"{name}: {key} is {data.get(key)!r}, in {first_name} {first.get(key)!r}")
         if {**data["shard"], "index": 0} != {**first["shard"], "index": 0}:
             raise UsageError(f"{name}: not a shard of the same run as {first_name}: {dict(data['shard'])}")
+    _check_logs([one for one in by_index.values() if one[1]["log"] is not None])
     count = first["shard"]["count"]
     missing = [str(index) for index in range(count) if index not in by_index]
     if missing:
@@ -51,6 +55,65 @@ def merge(results: Sequence[tuple[str, Mapping[str, Any]]]) -> ReplayReport:
         return _added([data for _, data in parts])
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise UsageError(f"{first_name}: no complete result of simulate ({type(error).__name__}: {error})") from None
+
+
+def _check(name: str, data: Mapping[str, Any]) -> None:
+    """Whether a result can be one.
+
+    Raises:
+        UsageError: another schema, something is missing, numbers that do not add up.
+    """
+    from pytest_cachesafe.report.jsonout import SCHEMA
+
+    if data.get("schema", SCHEMA) != SCHEMA:
+        raise UsageError(f"{name}: schema {data['schema']!r}; this version reads schema {SCHEMA}")
+    try:
+        _check_numbers(data)
+        _added([data])
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise UsageError(f"{name}: no complete result of simulate ({type(error).__name__}: {error})") from None
+
+
+def _check_numbers(data: Mapping[str, Any]) -> None:
+    windows, rows = data["over_time"], data.get("per_request")
+    groups = [*data["by_tag"].values(), *data["by_tenant"].values(), *windows["windows"], *data["sweep"]]
+    for one in [data, *groups]:
+        if any(not _is_count(one[name]) for name in _NUMBERS) or one["cached_tokens"] > one["tokens"]:
+            raise ValueError("numbers that cannot be: " + ", ".join(f"{name} {one[name]!r}" for name in _NUMBERS))
+    skipped = data["skipped"]
+    for what, value in [
+        *((name, data[name]) for name in _COUNTS),
+        ("without_timestamp", windows["without_timestamp"]),
+        ("skipped", skipped["count"]),
+        ("too_large", skipped["too_large"]),
+        ("not_rendered", data["not_rendered"]["requests"]),
+    ]:
+        if not _is_count(value):
+            raise ValueError(f"{what} is {value!r}")
+    if sum(one["requests"] for one in windows["windows"]) + windows["without_timestamp"] != data["requests"]:
+        raise ValueError("over_time does not add up to requests")
+    missed = data["tokens"] - data["cached_tokens"]
+    if data["reasons"] is not None and sum(one["tokens"] for one in data["reasons"].values()) != missed:
+        raise ValueError("reasons do not add up to the tokens that were not reused")
+    if rows is not None and (
+        len(rows) != data["requests"]
+        or any(sum(row[name] for row in rows) != data[name] for name in ("tokens", "cached_tokens"))
+    ):
+        raise ValueError("per_request does not add up to the totals")
+
+
+def _is_count(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _check_logs(results: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
+    """Every worker reads the whole log; an interrupted one does not know it."""
+    for name, data in results[1:]:
+        first_name, first = results[0]
+        if data["log"] != first["log"]:
+            lines = [f"{one['log'].get('lines'):,} lines" for one in (first, data)]
+            seen = " and ".join(lines) if lines[0] != lines[1] else f"both of {lines[0]}"
+            raise UsageError(f"{name}: another log than that of {first_name} ({seen}); give the shards of one log")
 
 
 def _added(parts: Sequence[Mapping[str, Any]]) -> ReplayReport:
@@ -79,7 +142,10 @@ def _added(parts: Sequence[Mapping[str, Any]]) -> ReplayReport:
         forgot=counts["reasons_forgot"],
         skipped=sum(part["skipped"]["count"] for part in parts),
         bad=sorted(bad),
+        too_large=sum(part["skipped"]["too_large"] for part in parts),
+        not_rendered=_left_out([part["not_rendered"] for part in parts]),
         partial=any(part["partial"] for part in parts),
+        log=None if any(part["log"] is None for part in parts) else dict(first["log"]),
         shard={"by": first["shard"]["by"], "index": 0, "count": 1},
         limits=first["limits"],
         per_request=rows,
@@ -98,6 +164,13 @@ def _groups(parts: Sequence[Mapping[str, Any]]) -> Groups:
     for part in parts:
         for name, one in part.items():
             found.of(name).add(one["requests"], one["tokens"], one["cached_tokens"], one["hit_blocks"])
+    return found
+
+
+def _left_out(parts: Sequence[Mapping[str, Any]]) -> LeftOut:
+    found = LeftOut()
+    for part in parts:
+        found.add(part["requests"], part["first_line"], part["what"])
     return found
 
 

@@ -146,6 +146,7 @@ def policy_costs(
         longest = max(len(renderer.ids(whole.messages[:end])) for end in ends)
     except TemplateRaised as error:
         raise UsageError(f"the chat template refuses the chat: {error}") from None
+    renderer.look_for_left_out(whole.messages)
     if limit_tokens is None:
         sizes = sizes._replace(limit_tokens=max(longest // 2, 1))
     costs, notes = [], []
@@ -200,6 +201,17 @@ class _Renderer:
         self.notes: dict[str, None] = {}
         self._front_end = front_end
         self._chat = chat
+
+    def look_for_left_out(self, messages: list[dict[str, Any]]) -> None:
+        """Note what the template does not print of the whole conversation."""
+        from pytest_cachesafe.prefix.rendered import not_rendered
+
+        chat = replace(self._chat, messages=messages, paths=(), generated=None, body=None)
+        kinds = dict.fromkeys(missing.what for missing in not_rendered(self._front_end.prompt(chat)))
+        if kinds:
+            self.notes[f"the template leaves out parts of the chat ({', '.join(kinds)}): sizes are those without"] = (
+                None
+            )
 
     def ids(self, messages: list[dict[str, Any]], generation_prompt: bool | None = None) -> list[int]:
         """The ids of a request.

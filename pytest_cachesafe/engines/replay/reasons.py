@@ -9,6 +9,7 @@ __all__ = ["REASONS", "End", "Reasons"]
 
 # In the order in which they follow each other in a prompt.
 REASONS = {
+    "cannot_rewind": "kept, but the model's state is that of its end, and there is no way back to an earlier token",
     "evicted": "computed before, gone by now",
     "engine_limit": "computed before, but the engine, set up like this, cannot reuse it",
     "salt": "computed before under another salt or adapter",
@@ -71,8 +72,16 @@ class Reasons:
         hit: int,
         namespace: tuple[object, ...] | None,
         conversation: tuple[str | None, str] | None,
+        unusable: int = 0,
     ) -> tuple[list[tuple[str, int]], End]:
         """Tokens of a prompt per reason, in order, for those behind the first `hit`; then remember the prompt.
+
+        Args:
+            ids: of the prompt.
+            hit: tokens that were found.
+            namespace: salt and adapter.
+            conversation: tenant and name.
+            unusable: first tokens that are kept and that the model cannot go back to (`Request.unusable_tokens`).
 
         Returns:
             The pairs (they add up to all tokens but `hit`), and where `grow` goes on.
@@ -84,7 +93,10 @@ class Reasons:
         found: list[tuple[str, int]] = []
         if hit < cap:
             at = hit
-            end = self._seen(chain, hit // step, cap)
+            if unusable > at:
+                found.append(("cannot_rewind", min(unusable, cap) - at))
+                at = min(unusable, cap)
+            end = self._seen(chain, at // step, cap)
             if end > at and self._dropped:
                 found.append(("engine_limit", min(self._dropped, end - at)))
                 at += found[-1][1]

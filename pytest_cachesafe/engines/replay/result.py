@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_cachesafe.engines.replay.advice import advise
 from pytest_cachesafe.engines.replay.reasons import REASONS
 from pytest_cachesafe.engines.replay.run import Row
-from pytest_cachesafe.engines.replay.totals import Groups, ReasonTotals, Totals, Windows
+from pytest_cachesafe.engines.replay.totals import Groups, LeftOut, ReasonTotals, Totals, Windows
 
 if TYPE_CHECKING:
     from pytest_cachesafe.report.visible import Redact
@@ -74,10 +74,16 @@ class ReplayReport:
     # Lines that are no request, the first 1,000 of them named: (line, why).
     skipped: int = 0
     bad: list[tuple[int, str]] = field(default_factory=list)
+    # Those of them that are requests, larger than the whole cache.
+    too_large: int = 0
+    # Requests whose template does not print all that they say.
+    not_rendered: LeftOut = field(default_factory=LeftOut)
     # Interrupted: the sums are those of the requests so far.
     partial: bool = False
     # {"by", "index", "count"} where every key has a cache of its own.
     shard: Mapping[str, Any] | None = None
+    # Of a shard: what tells the log from another one (lines, checksum); None: it was not read to its end.
+    log: Mapping[str, Any] | None = None
     # Why the engine, set up like this, cannot reuse at all.
     limits: str | None = None
     # None: left out (`summary`).
@@ -129,9 +135,11 @@ class ReplayReport:
             "partial": self.partial,
             "skipped": {
                 "count": self.skipped,
+                "too_large": self.too_large,
                 "lines": [line for line, _ in self.bad],
                 "why": [{"line": line, "message": words} for line, words in self.bad[:20]],
             },
+            "not_rendered": self.not_rendered.as_dict(),
             "waited": self.waited,
             "replies_dropped": self.replies_dropped,
             "reasons": None if self.reasons is None else self.reasons.as_dict(REASONS),
@@ -150,6 +158,7 @@ class ReplayReport:
         }
         if self.shard is not None:
             data["shard"] = dict(self.shard)
+            data["log"] = None if self.log is None else dict(self.log)
         if self.per_request is not None:
             data["per_request"] = [row.as_dict() for row in self.per_request]
         return data

@@ -10,7 +10,7 @@ from pytest_cachesafe.engines.replay.feed import Feed, Hit
 from pytest_cachesafe.engines.replay.reasons import REMEMBERED
 from pytest_cachesafe.engines.replay.shape import Shape
 from pytest_cachesafe.engines.replay.shards import Shards
-from pytest_cachesafe.engines.replay.totals import Groups, ReasonTotals, Totals, Windows
+from pytest_cachesafe.engines.replay.totals import Groups, LeftOut, ReasonTotals, Totals, Windows
 from pytest_cachesafe.engines.trace.entry import BadEntry, Entry
 
 if TYPE_CHECKING:
@@ -112,6 +112,9 @@ class Run:
         self.reasons: ReasonTotals | None = ReasonTotals() if reasons else None
         # Requests that had to wait for room.
         self.waited = 0
+        self.left_out = LeftOut()
+        # `forgot` and `replies_dropped` of caches that are gone.
+        self._gone = (0, 0)
         # Requests without a timestamp, where windows go by it.
         self.untimed = 0
         # Requests of the log so far, this worker's or not.
@@ -182,6 +185,8 @@ class Run:
         self.totals.add(1, tokens, cached, blocks)
         if hit.waited:
             self.waited += 1
+        if entry.left_out:
+            self.left_out.add(1, entry.line, dict.fromkeys(entry.left_out, 1))
         reason = None if self.reasons is None else self.reasons.count(hit.missed)
         if entry.tag is not None:
             self.by_tag.of(entry.tag).add(1, tokens, cached, blocks)
@@ -208,12 +213,19 @@ class Run:
                 )
             )
 
+    def release(self) -> None:
+        """Drop all caches and what they hold; the sums stay. Nothing can be sent any more."""
+        self._gone = (self.forgot, self.replies_dropped)
+        self._feeds.clear()
+        for variant in self.variants:
+            variant.feeds.clear()
+
     @property
     def forgot(self) -> int:
         """Blocks that the memory behind the reasons had to drop."""
-        return sum(feed.reasons.forgot for feed in self._feeds.values() if feed.reasons is not None)
+        return self._gone[0] + sum(feed.reasons.forgot for feed in self._feeds.values() if feed.reasons is not None)
 
     @property
     def replies_dropped(self) -> int:
         """Replies that found no room."""
-        return sum(feed.replies_dropped for feed in self._feeds.values())
+        return self._gone[1] + sum(feed.replies_dropped for feed in self._feeds.values())

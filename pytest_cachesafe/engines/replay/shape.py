@@ -59,7 +59,8 @@ class Shape:
         self.label = probe.label or engine
         self.block_size = probe.unit * self.scale
         self.limits = probe.limits
-        self.bounded = any(probe.given.get(name) is not None for name in probe.bounds)
+        # Sizes that nobody gave and that the numbers depend on, in words.
+        self.assumed = probe.assumed
 
     def _mooncake(self, block_size: int | None) -> int:
         if self.engine == "lmcache":
@@ -119,4 +120,5 @@ class Shape:
             "num_blocks": self.num_blocks,
             "salts": self.salts,
             "options": more,
+            "assumed": self.assumed,
         }

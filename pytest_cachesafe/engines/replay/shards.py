@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from hashlib import sha256
 from typing import Any
 
+from pytest_cachesafe.engines.cache import check_size
 from pytest_cachesafe.engines.trace.entry import Entry
 from pytest_cachesafe.usage import UsageError
 
@@ -32,7 +33,8 @@ class Shards:
         """
         if by not in KEYS:
             raise UsageError(f"shard_by={by!r}: one of {', '.join(KEYS)}")
-        if not 0 <= index < count:
+        check_size("shards", count)
+        if check_size("shard", index, 0) >= count:
             raise UsageError(f"shard {index}/{count}: shards count from 0 to {max(count - 1, 0)}")
         self.by = by
         self.index = index

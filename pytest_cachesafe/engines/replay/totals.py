@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-__all__ = ["OTHER", "Groups", "ReasonTotals", "Totals", "Windows"]
+__all__ = ["OTHER", "Groups", "LeftOut", "ReasonTotals", "Totals", "Windows"]
 
 OTHER = "(other)"
 # Names that get a line of their own; more would let memory grow with the log.
@@ -118,6 +118,29 @@ class Windows:
         """For JSON: windows with requests in them, each with where it begins."""
         begins = "first_request" if self.by == "requests" else "second"
         return [{begins: at * self.width, **self.found[at].as_dict()} for at in sorted(self.found)]
+
+
+class LeftOut:
+    """Requests that say something which their template does not print: their tokens are not those of what was sent."""
+
+    def __init__(self) -> None:
+        self.requests = 0
+        # Line of the first of them.
+        self.first_line: int | None = None
+        # Requests per kind ("tools", "message", "tool call", "tool result"); one may lack several.
+        self.what: dict[str, int] = {}
+
+    def add(self, requests: int, line: int | None, what: Mapping[str, int]) -> None:
+        """Add requests, the first of them at `line`."""
+        self.requests += requests
+        if line is not None and (self.first_line is None or line < self.first_line):
+            self.first_line = line
+        for kind, count in what.items():
+            self.what[kind] = self.what.get(kind, 0) + count
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"requests": self.requests, "first_line": self.first_line, "what": dict(sorted(self.what.items()))}
 
 
 class ReasonTotals(dict[str, list[int]]):

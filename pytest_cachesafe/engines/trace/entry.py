@@ -6,11 +6,15 @@ from typing import Any
 
 from pytest_cachesafe.usage import UsageError
 
-__all__ = ["BadEntry", "Entry"]
+__all__ = ["BadEntry", "Entry", "TooLarge"]
 
 
 class BadEntry(UsageError):
     """One line of a log cannot be used; the others can. `str()` says why, without the line's number."""
+
+
+class TooLarge(BadEntry):
+    """A request that the whole cache could not hold."""
 
 
 class Entry:
@@ -18,6 +22,7 @@ class Entry:
 
     __slots__ = (
         "conversation",
+        "left_out",
         "line",
         "lora",
         "output_ids",
@@ -44,6 +49,8 @@ class Entry:
         self.replica: str | None = None
         # In seconds.
         self.timestamp: float | None = None
+        # What the request says and its template does not print: "tools", "message", "tool call", "tool result".
+        self.left_out: tuple[str, ...] = ()
         # Set where the ids are those of whole 512-token blocks: the length of the prompt in tokens.
         self.real_tokens: int | None = None
         if fields:

@@ -113,6 +113,7 @@ def chat_reader(model: Any) -> Callable[[int, Any], Entry]:
     """
     from pytest_cachesafe.frontends.resolve import resolve_front_end
     from pytest_cachesafe.messages import to_chat
+    from pytest_cachesafe.prefix.rendered import not_rendered
     from pytest_cachesafe.prompt import TemplateRaised
 
     front_end = resolve_front_end(model)
@@ -139,6 +140,7 @@ def chat_reader(model: Any) -> Callable[[int, Any], Entry]:
         entry = Entry(line, check_ids(list(ids), "the rendered prompt"), fields)
         if not entry.token_ids:
             raise BadEntry("the rendered prompt is empty")
+        entry.left_out = tuple(dict.fromkeys(missing.what for missing in not_rendered(prompt)))
         if entry.conversation is None:
             entry.conversation = chat.key
         if not entry.output_ids and chat.generated is not None and chat.generated.token_ids is not None:

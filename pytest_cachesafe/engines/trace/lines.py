@@ -8,7 +8,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import IO, cast
+from typing import IO, Any, cast
 
 from pytest_cachesafe.engines.trace.entry import BadEntry
 from pytest_cachesafe.usage import UsageError
@@ -31,6 +31,9 @@ class LogFile:
         """
         self.name = "standard input" if path == "-" else path
         self.longest = longest
+        # Lines so far, blank ones included; and a checksum of all bytes, where one is wanted before they are read.
+        self.count = 0
+        self.digest: Any = None
         # Bytes in the file, as it is on the disk; None where that is not known.
         self.size: int | None = None
         self._raw = self._open(path)
@@ -80,10 +83,13 @@ class LogFile:
         readline, limit = self._stream.readline, self.longest + 1
         try:
             while line := readline(limit):
-                number += 1
+                self.count = number = number + 1
+                if self.digest is not None:
+                    self.digest.update(line)
                 if len(line) == limit and not line.endswith(b"\n"):
                     while (rest := readline(2**20)) and not rest.endswith(b"\n"):
-                        pass
+                        if self.digest is not None:
+                            self.digest.update(rest)
                     yield number, BadEntry(f"longer than {self.longest // 2**20} MiB; no request is that long")
                 elif not line.isspace():
                     yield number, line

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator
+from hashlib import blake2b
 from typing import Any, NoReturn
 
 from pytest_cachesafe.engines.trace.entry import BadEntry, Entry
@@ -46,11 +47,15 @@ class Trace:
         """
         if trace_format not in (None, *FORMATS):
             raise UsageError(f"unknown trace format {trace_format!r}; known: {', '.join(FORMATS)}")
+        if not isinstance(source, (str, os.PathLike, Iterable)):
+            raise UsageError(f"the trace is {type(source).__name__}: give the path of a log, or a list of requests")
         self.format: str | None = None if trace_format == "auto" else trace_format
         self.file = LogFile(os.fspath(source), longest) if isinstance(source, (str, os.PathLike)) else None
         self.name = self.file.name if self.file is not None else "the trace"
         self.strict = strict
         self.skipped = 0
+        # Lines or items so far, whoever counts them.
+        self._seen = 0
         self.bad: list[tuple[int, str]] = []
         # Which of the lines that are no request are counted here; None: all. The others are somebody else's.
         self.owns: Callable[[int], bool] | None = None
@@ -68,6 +73,18 @@ class Trace:
         """Close the file; standard input stays open."""
         if self.file is not None:
             self.file.close()
+
+    def take_fingerprint(self) -> None:
+        """Ask for `fingerprint`, before the first line is read."""
+        if self.file is not None:
+            self.file.digest = blake2b(digest_size=16)
+
+    @property
+    def fingerprint(self) -> dict[str, Any]:
+        """What tells this log from another one, once it is read: its lines, and a checksum of a file's bytes."""
+        if self.file is None:
+            return {"lines": self._seen, "blake2b": None}
+        return {"lines": self.file.count, "blake2b": None if self.file.digest is None else self.file.digest.hexdigest()}
 
     def __iter__(self) -> Iterator[Entry]:
         try:
@@ -102,7 +119,9 @@ class Trace:
 
     def _values(self) -> Iterator[tuple[int, Any]]:
         if self.file is None:
-            yield from enumerate(self._items)  # type: ignore[arg-type]
+            for number, item in enumerate(self._items):  # type: ignore[arg-type]
+                self._seen = number + 1
+                yield number, item
             return
         decode = json.JSONDecoder(parse_constant=_no_constant).decode
         for line, data in self.file.lines():
