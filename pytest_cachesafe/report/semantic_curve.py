@@ -24,17 +24,17 @@ _TICKS_Y = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 _NAMED = (0.7, 0.8, 0.85, 0.9, 0.95, 0.98)
 # Told apart by dashes as well, for those who see or print no colours.
 _DASHES = {"cosine": "none", "certain": "9 4", "all": "2 4"}
+# Plain rules, no variables: many programs that draw SVG know no others.
 _STYLE = """
-.sweep{font:12px system-ui,sans-serif;--ink:#1f2328;--faint:#d0d7de;--paper:#fff;--cosine:#b35900;--certain:#0969da;
---all:#1a7f37;--budget:#cf222e}
-@media (prefers-color-scheme:dark){.sweep{--ink:#e6edf3;--faint:#3d444d;--paper:#0d1117;--cosine:#f0a35e;
---certain:#6cb6ff;--all:#57c27b;--budget:#ff7b72}}
-.sweep text{fill:var(--ink)}.sweep .paper{fill:var(--paper)}.sweep .grid{stroke:var(--faint)}
-.sweep .axis{stroke:var(--ink)}.sweep .budget{stroke:var(--budget);stroke-dasharray:4 3}
-.sweep .line{fill:none;stroke-width:2.5}.sweep .dot{stroke:var(--paper)}
-.sweep .safe{fill:var(--paper);stroke-width:2.5}
-.sweep .cosine{stroke:var(--cosine)}.sweep .certain{stroke:var(--certain)}.sweep .all{stroke:var(--all)}
-.sweep .dot.cosine{fill:var(--cosine);stroke:none}
+.sweep{font:12px system-ui,sans-serif}.sweep text{fill:#1f2328}.sweep .paper{fill:#fff}.sweep .grid{stroke:#d0d7de}
+.sweep .axis{stroke:#1f2328;fill:none}.sweep .budget{stroke:#cf222e;stroke-dasharray:4 3}
+.sweep .line{fill:none;stroke-width:2.5}.sweep .safe{fill:#fff;stroke-width:2.5}
+.sweep .cosine{stroke:#b35900}.sweep .certain{stroke:#0969da}.sweep .all{stroke:#1a7f37}
+.sweep .dot{stroke:none}.sweep .dot.cosine{fill:#b35900}
+@media (prefers-color-scheme:dark){.sweep text{fill:#e6edf3}.sweep .paper,.sweep .safe{fill:#0d1117}
+.sweep .grid{stroke:#3d444d}.sweep .axis{stroke:#e6edf3}.sweep .budget{stroke:#ff7b72}
+.sweep .cosine{stroke:#f0a35e}.sweep .certain{stroke:#6cb6ff}.sweep .all{stroke:#57c27b}
+.sweep .dot{stroke:none}.sweep .dot.cosine{fill:#f0a35e}}
 """.replace("\n", "")
 
 
@@ -101,7 +101,7 @@ def _svg(report: SweepReport) -> Iterator[str]:
         yield f'<line class="grid" x1="{_LEFT}" y1="{_y(share)}" x2="{_RIGHT}" y2="{_y(share)}"/>'
         yield f'<text x="{_LEFT - 8}" y="{_y(share) + 4}" text-anchor="end">{share:.0%}</text>'
     yield (
-        f'<path class="axis" fill="none" d="M{_LEFT} {_TOP}V{_BOTTOM}H{_RIGHT}"/>'
+        f'<path class="axis" d="M{_LEFT} {_TOP}V{_BOTTOM}H{_RIGHT}"/>'
         f'<text x="{(_LEFT + _RIGHT) / 2}" y="{_BOTTOM + 36}" text-anchor="middle">wrong hits: share of the pairs with '
         "different answers that are served (root scale)</text>"
         f'<text transform="translate(16 {(_TOP + _BOTTOM) / 2}) rotate(-90)" text-anchor="middle">hits: share of the '

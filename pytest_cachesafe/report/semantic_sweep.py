@@ -42,18 +42,21 @@ def headline(report: SweepReport) -> str:
             f"ones; {report.least_same} and {report.least_different:,} are the least for {_budget(report)}"
         )
     alone = report.advice_for("cosine")
+    best = max(report.advice, key=_hits)
+    better = f"with {_LABELS[best.curve]}, {best.threshold:g}" if best.threshold is not None else ""
     if alone.threshold is not None:
-        return f"threshold {alone.threshold:g} is the smallest safe one for {_budget(report)} {where}"
-    best = max(
-        (found for found in report.advice if found.threshold is not None),
-        key=lambda found: found.point.hits.count if found.point else 0,
-        default=None,
-    )
-    if best is None:
-        return f"no threshold separates for {_budget(report)} {where}"
-    return (
-        f"no threshold separates for {_budget(report)} {where}; with {_LABELS[best.curve]}, {best.threshold:g} is safe"
-    )
+        beside = f"; {better} keeps {_hits(best):.1%}" if _hits(best) > _hits(alone) else ""
+        return (
+            f"threshold {alone.threshold:g} is the smallest safe one for {_budget(report)} {where}: it keeps "
+            f"{_hits(alone):.1%} of the hits{beside}"
+        )
+    beside = f"; {better} keeps {_hits(best):.1%} of the hits" if better else ""
+    return f"no threshold separates for {_budget(report)} {where}{beside}"
+
+
+def _hits(found: Advice) -> float:
+    """Share of the hits that the advised threshold keeps; below all where none is advised."""
+    return found.point.hits.value or 0.0 if found.point is not None and found.threshold is not None else -1.0
 
 
 def _budget(report: SweepReport) -> str:

@@ -183,7 +183,7 @@ def test_the_detectors_veto_is_a_curve_of_its_own() -> None:
     assert report.curve("cosine").at(0.9).wrong.count == 300
     assert report.curve("certain").at(0.9).wrong.count == 0
     assert report.curve("certain").at(0.9).hits.count == report.curve("cosine").at(0.9).hits.count == 300
-    assert "with certain differences as veto, 0.5 is safe" in report.text().splitlines()[0]
+    assert "; with certain differences as veto, 0.5 keeps 100.0% of the hits" in report.text().splitlines()[0]
 
 
 def test_ambiguous_pairs_are_left_out_or_count_as_different() -> None:

@@ -28,9 +28,9 @@ VAGUE = _set("""
     down dry east economy even express fair fall first follow for foreign formal free front full hard heat help home
     hit host in kind last leave left less light like live load long loss love manager many mean member minor miss
     more morning most much night no north old on order original out over own parent part past present previous pro
-    question raw read record reduce remote rest right same save second set sharp short simple single slowly soft south
-    spring standard state still strong summer support test to together top train true turn up used user well west
-    with write yes yet against off under without old new next one both either something everything year month sweet
+    question quickly raw read record reduce remote rest right same save second set sharp short simple single soft south
+    slowly spring standard state still strong summer support test to together top train true turn up used user well
+    west with write yes yet against off under without old new next one both either something everything year month sweet
     wrong cut return like answer row cost case cool raise lower give take receive rent lease refund pay buy debit
     soon shut resolved shutdown schedule keep best worst better worse weekend weekday someone anyone everyone nobody
     everybody anybody lost found author reader register registered request response development production joint
