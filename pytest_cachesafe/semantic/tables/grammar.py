@@ -23,7 +23,7 @@ __all__ = [
 ]
 
 # Dropped from the template: they never decide on an answer.
-ARTICLES = word_set("a an the this that these those some any there it its one of to s d ll ve re m")
+ARTICLES = word_set("itself themselves a an the this that these those some any there it its one of to s d ll ve re m")
 
 # Forms of be, do, have and modals that stand for one another in a question.
 AUX = word_set(
@@ -41,27 +41,30 @@ NEGATIONS = word_set("not no never without none neither nor nothing nobody nowhe
 
 # Words with little meaning of their own: missing on one side, they say nothing.
 LIGHT = word_set(
-    "bring get make take do go have use want like need find know try keep put give come let help see look say tell "
-    "thing way must should possible happen able work mean involve detail information time day case kind sort option "
+    "agency provider department authority program session location premise handset screen section menu setting "
+    "feature tool form procedure purchase entry record copy unit level individual someone somebody go come guy bit "
+    "bring get make take do have use want like need find know try keep put give let help see look say tell thing "
+    "way must should possible happen able work mean involve detail information time day case kind sort option "
     "process own new current please exist offer available allow follow step number name page place support item "
-    "list people person someone user account app service system team start begin become feel seem consider "
-    "considered earn obtain receive costing spend existence exist world life present reason solution scope aspect "
-    "area part form policy bill document scheme company office shop store center website device machine pc area "
-    "term case subject overall main favorite great top suitable viable worth regard regarding concern related "
-    "facility package product spare handy hold fill carry provide request enquire ask set_up complete proceed "
-    "ensure"
+    "list people person user account app service system team start begin become feel seem consider considered earn "
+    "obtain receive costing spend existence world life present reason solution scope aspect area part policy bill "
+    "document scheme company office shop store center website device machine pc term subject overall main favorite "
+    "great top suitable viable worth regard regarding concern related facility package product spare handy hold "
+    "fill carry provide request enquire ask set_up complete proceed ensure"
 )
 
 # Adverbs and the like which add nothing to a question.
 FILLERS = word_set(
-    "usually normally typically generally currently now still already ever even also too only_just always_just then "
-    "again together own indeed anyway anyhow somehow eventually finally immediately today_just online_just here "
-    "properly correctly successfully easily easy best better good suddenly ultimately legally simply officially "
-    "accidentally personally directly automatically ahead back over up down out away off through around along about "
-    "so well oh such much many more most less least fewer lot bit really basically exactly specifically "
-    "approximately roughly particular specific certain various different several whole entire full actual real "
-    "simple quick truly possible effective proper suitable great amazing awesome nice favorite favourite top honest "
-    "serious kinda sorta alot max"
+    "regular standard normal official overall general typical usual approximate necessary required relevant "
+    "correct valid existing additional extra local nearby yet though sometime sometimes anywhere somewhere straight "
+    "separate exact usually normally typically generally currently now still already ever even also too only_just "
+    "always_just then again together own indeed anyway anyhow somehow eventually finally immediately today_just "
+    "online_just here properly correctly successfully easily easy best better good suddenly ultimately legally "
+    "simply officially accidentally personally directly automatically ahead back over up down out away off through "
+    "around along about so well oh such much many more most less least fewer lot bit really basically exactly "
+    "specifically approximately roughly particular specific certain various different several whole entire full "
+    "actual real simple quick truly possible effective proper suitable great amazing awesome nice favorite "
+    "favourite top honest serious kinda sorta alot max"
 )
 
 PERSONS = {
@@ -83,8 +86,8 @@ SYMMETRIC = word_set(
     "compare compatible comparison difference differ different similar same equal married marry dating date friend "
     "related relation combine mix merge meet interact interaction conflict choose engage engaged sibling cousin "
     "neighbor neighbour distance correlate cooperate collaborate versus vs between partner communicate talk overlap "
-    "adjacent together integrate exchange twin equivalent match share living live relate marry engage connect "
-    "connected link linked belong tie bond akin alike"
+    "adjacent together integrate exchange twin equivalent match share living live relate connect connected link "
+    "linked belong tie bond akin alike"
 )
 
 FUNCTION = word_set(
@@ -96,19 +99,19 @@ FUNCTION = word_set(
     "were be been being have has had having do does did doing done get got per via upon onto within without across "
     "along toward towards among since despite though although whether unless anything something nothing everything "
     "anyone someone everyone nobody also just very let one ones s d ll ve re m past_be at_least at_most more_than "
-    "less_than in_front_of out_of away_from instead_of except also vs versus"
+    "less_than in_front_of out_of away_from instead_of except vs versus"
 )
 
 # Words that a prompt in another language has and one in English hardly ever; two of them and no English one decide.
 FOREIGN = word_set(
     "der die das und ist nicht ein eine einen einem ich wie wird kann mit für auf von zu den dem des im sie wir ihr "
-    "was wo warum welche mein meine mir mich sich bitte le la les des est une un je vous nous comment puis pas pour "
+    "was wo warum welche mein meine mir mich sich bitte le la les est une un je vous nous comment puis pas pour "
     "dans sur avec mon ma mes quel quelle quels que qui où pourquoi du au aux ce cette el los las es una uno yo "
-    "cómo como puedo para por con mi mis qué que cuál cuáles dónde cuándo del al se su en no il lo gli è sono che "
-    "come posso per con mio mia quale quali dove perché di da nel della o os as é um uma eu como posso para por com "
-    "meu minha qual quais onde quando do da no na não het een is niet ik hoe kan met voor op van naar mijn wat waar "
-    "waarom welke de en jak czy nie jest mogę moje moja się do na w z co gdzie kiedy hur kan jag och är inte med "
-    "för på av till min mitt vad var när nasıl bir ve bu ne için ile mı mi"
+    "cómo como puedo para por con mi mis qué cuál cuáles dónde cuándo del al se su en no il lo gli è sono che come "
+    "posso per mio mia quale quali dove perché di da nel della o os as é um uma eu com meu minha qual quais onde "
+    "quando do na não het een is niet ik hoe kan met voor op van naar mijn wat waar waarom welke de jak czy nie "
+    "jest mogę moje moja się w z co gdzie kiedy hur jag och är inte med för på av till min mitt vad var när nasıl "
+    "bir ve bu ne için ile mı"
 )
 
 IRREGULAR = {
