@@ -70,7 +70,9 @@ def load_encoder(spec: Any = DEFAULT_ENCODER, *, keep: bool = True) -> Encoder:
     if isinstance(spec, CallableEncoder):
         return spec
     if isinstance(spec, (str, os.PathLike)):
-        return _model(os.fspath(spec), keep, os.environ.get("CACHESAFE_CACHE"))
+        name = os.fspath(spec)
+        # A folder is meant from where this process is now.
+        return _model(os.path.abspath(name) if os.path.isdir(name) else name, keep, os.environ.get("CACHESAFE_CACHE"))
     if not inspect.isclass(spec) and all(hasattr(spec, name) for name in ("window", "truncated_ids", "embed")):
         ready: Encoder = spec
         return ready

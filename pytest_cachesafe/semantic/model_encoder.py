@@ -10,7 +10,6 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -56,6 +55,7 @@ class ModelEncoder:
         self._store = VectorStore(_identity(self._folder, self.window)) if keep else None
         self._model: Any = None
         self._tokenizer: Any = None
+        self._last: tuple[str, list[int]] = ("", [])
 
     def embed(self, texts: Sequence[str]) -> Array:
         """See `Encoder`. Each distinct text is encoded once; a bar shows on a terminal when it takes long."""
@@ -115,8 +115,10 @@ class ModelEncoder:
     def _ids(self, text: str) -> list[int]:
         if self._tokenizer is None:
             self._tokenizer = _tokenizer(self._folder, self.name)
-        ids: list[int] = self._tokenizer.encode(text).ids
-        return ids
+        # Who counts a text asks for its ids next; a long one takes seconds.
+        if not self._last[1] or self._last[0] != text:
+            self._last = (text, self._tokenizer.encode(text).ids)
+        return self._last[1]
 
 
 def _check_modules(folder: Path) -> None:
@@ -177,7 +179,6 @@ def _tokenizer(folder: Path, name: str) -> Any:
     return found
 
 
-@lru_cache(maxsize=32)
 def _identity(folder: Path, window: int | None) -> str:
     """What decides a model's vectors: every file that sentence-transformers reads, and the window."""
     files = sorted(path for path in (*folder.iterdir(), *folder.glob("*/*")) if path.suffix in _DECIDES)
