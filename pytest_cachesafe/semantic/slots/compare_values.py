@@ -59,7 +59,8 @@ def _unmatched(a: Sequence[Item], b: Sequence[Item]) -> tuple[list[Item], list[I
             same.pop()
         else:
             rest_a.append(x)
-    rest_b = [y for y in b if any(y is z for z in left[y.value])] if any(left.values()) else []
+    kept = {id(y) for same in left.values() for y in same}
+    rest_b = [y for y in b if id(y) in kept]
     # What is written another way: an hour without its half of the day, a number without its unit. Bounded: logs of
     # numbers are not held against each other one by one.
     if len(rest_a) * len(rest_b) <= 4096:

@@ -187,8 +187,8 @@ class Reader:
         if part in measures.DAY_PARTS and 1 <= value <= 12 and value == int(value):
             return self._clock_words(begin, end, int(value) * 60 % 720, clause)
         unit = self.units.get(nxt)
-        # One letter is a unit only where it touches its number: "5 m", "add 3 s" are not.
-        if unit and (len(nxt) > 1 or self.tokens[end].start == self.tokens[end - 1].end):
+        # One letter is a unit where it touches its number, or can hardly be anything else: "5 m", "add 3 s" are none.
+        if unit and (len(nxt) > 1 or nxt in {"g", "l", "h"} or self.tokens[end].start == self.tokens[end - 1].end):
             base, factor = unit
             stop = end + 1
             if self.word(stop) == "old":

@@ -12,6 +12,8 @@ __all__ = ["mended", "slips"]
 
 # Strange words and candidates looked at for two prompts.
 _MOST_STRANGE, _MOST_CANDIDATES = 24, 200
+# Letters of a word; longer runs are no words.
+_LONGEST = 40
 
 
 def mended(
@@ -109,7 +111,7 @@ def _allowed(a: str, b: str, strange: Collection[str]) -> int:
 
 def slips(a: str, b: str) -> int:
     """Letters more, less, other, or two neighbours exchanged: how many are between two words; 3 for more."""
-    if abs(len(a) - len(b)) > 2 or (a[0] != b[0] and a[-1:] != b[-1:]):
+    if abs(len(a) - len(b)) > 2 or len(a) > _LONGEST or (a[0] != b[0] and a[-1:] != b[-1:]):
         return 3
     before: list[int] = []
     row = list(range(len(b) + 1))
