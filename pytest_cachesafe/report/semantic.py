@@ -10,7 +10,7 @@ from pytest_cachesafe.report.visible import ELLIPSIS, Redact, clip, display_widt
 
 if TYPE_CHECKING:
     from pytest_cachesafe.semantic.pair import PairReport
-    from pytest_cachesafe.semantic.result import CollisionReport, JudgedPair
+    from pytest_cachesafe.semantic.result import CollisionReport, CutGroup, JudgedPair
     from pytest_cachesafe.semantic.verdict import PairVerdict, Span, TextVerdict, Tier
 
 __all__ = ["marked", "pair_lines", "quoted", "render", "render_pair", "what_differs"]
@@ -40,24 +40,30 @@ def _lines(report: CollisionReport, verbosity: int, mode: Redact) -> Iterator[st
         yield from _capped(report.near, report, verbosity, mode)
         yield from _capped([p for p in report.pairs if p.allowed], report, verbosity, mode)
         harmless = [p for p in report.pairs if p.verdict.merged and p.tier == "none"]
-        if harmless:
-            yield f"  {_pairs(len(harmless))} merged in which nothing was found that needs another answer"
-            if verbosity:
-                yield from _capped(harmless, report, verbosity, mode)
+        judged = sum(p.verdict.text.note is None for p in harmless)
+        if judged:
+            yield f"  {_pairs(judged)} merged in which nothing was found that needs another answer"
+        if verbosity:
+            yield from _capped(harmless, report, verbosity, mode)
         if report.closest is not None and not verbosity and not (report.failures or report.suspects or report.near):
             yield from pair_lines(report.closest.verdict, _labels(report.closest, report), mode, "  closest pair: ")
-    for group in report.cut:
-        places = ", ".join(map(str, group.at[:6])) + (", …" if len(group.at) > 6 else "")
-        yield (
-            f"  {report.unit}s {places} are the same to the encoder, which reads {report.window} of up to "
-            f"{group.tokens:,} tokens: a cache serves all of them one answer; embed the part that differs"
-        )
+    yield from (_cut(group, report) for group in report.cut)
     yield from (f"  what to do: {line}" for line in _advice(report))
     for entry, why in report.unused:
         texts = f"{quoted(entry.a, mode)} / {quoted(entry.b, mode)}"
         yield f"  note: unused allow entry, {why}: {texts} ({visible(entry.reason)})"
     for note in report.notes:
         yield f"  note: {visible(note)}"
+
+
+def _cut(group: CutGroup, report: CollisionReport) -> str:
+    places = list(dict.fromkeys(group.at))
+    shown = ", ".join(map(str, places[:6])) + (", …" if len(places) > 6 else "")
+    subject = f"{report.unit}s {shown} are" if len(places) > 1 else f"{report.unit} {shown}: both prompts are"
+    return (
+        f"  {subject} the same to the encoder, which reads {report.window} of up to {group.tokens:,} tokens: a cache "
+        "serves them one answer at any threshold; embed the part that differs"
+    )
 
 
 def _headline(report: CollisionReport, mode: Redact) -> str:
@@ -179,14 +185,14 @@ def _sides(a: str, b: str, text: TextVerdict, labels: tuple[str, str], mode: Red
 
 def _by_words(text: TextVerdict, mode: Redact) -> str:
     if text.different_answer == "none":
-        return "nothing found that needs another answer" + (f" ({visible(text.note)})" if text.note else "")
+        return visible(text.note) if text.note else "nothing found that needs another answer"
     return f"{text.different_answer}, {_kinds(text, mode)}"
 
 
 def _verdict(found: PairVerdict, tier: Tier, mode: Redact, allowed: str | None) -> str:
     if found.different_answer == "none":
-        why = f" ({visible(found.text.note)})" if found.text.note else ""
-        return f"{'merged' if found.merged else 'apart'}, nothing found that needs another answer{why}"
+        said = visible(found.text.note) if found.text.note else "nothing found that needs another answer"
+        return f"{'merged' if found.merged else 'apart'}, {said}"
     if tier == "none":
         word = "cleared"
     elif allowed is not None:

@@ -309,7 +309,4 @@ def unjudged_notes(report: CollisionReport) -> list[str]:
     for pair in report.pairs:
         if pair.verdict.merged and pair.verdict.text.note:
             silent[pair.verdict.text.note] = silent.get(pair.verdict.text.note, 0) + 1
-    return [
-        f"{count:,} merged {'pair was' if count == 1 else 'pairs were'} not judged by words: {why}"
-        for why, count in silent.items()
-    ]
+    return [f"{count:,} merged {'pair' if count == 1 else 'pairs'}: {why}" for why, count in silent.items()]

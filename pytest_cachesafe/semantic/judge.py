@@ -145,7 +145,8 @@ class CollisionJudge:
         text = self.detector.compare(a, b)
         score = None
         if self.verifier is not None and text.different_answer == "suspect" and similarity >= limit:
-            score = _finite(self.verifier(a, b))
+            # In one order, so that (b, a) gives the same verdict.
+            score = _finite(self.verifier(*sorted((a, b))))
         return PairVerdict(a, b, similarity, limit, text, score)
 
     def second_opinion(self, verdict: PairVerdict) -> Tier | None:

@@ -156,7 +156,7 @@ def test_a_verifier_is_asked_about_merged_suspects_only() -> None:
 
     degrees = {NOT[0]: 0.0, NOT[1]: 10.0, suspect[0]: 90.0, suspect[1]: 91.0}
     report = CollisionJudge(at_angles(degrees), 0.9, verifier=verifier).collisions([*NOT, *suspect])
-    assert asked == [suspect]
+    assert asked == [(suspect[1], suspect[0])]
     assert report.suspects[0].as_dict()["verifier"] == 0.25
     assert "verifier 0.250" in report.text()
 
@@ -191,6 +191,14 @@ def test_a_verifier_that_gives_no_number() -> None:
         judge = CollisionJudge(encoder, 0.9, verifier=lambda a, b, raw=raw: raw)  # type: ignore[misc]
         with pytest.raises(UsageError, match="one finite number a pair is needed"):
             judge.judge(*suspect)
+
+
+def test_what_cannot_be_judged_by_its_words_is_said() -> None:
+    pair = ("介绍一下大西洋", "介绍一下太平洋")
+    report = CollisionJudge(at_angles({pair[0]: 0, pair[1]: 1}), 0.9).collisions(pair)
+    assert report
+    assert report.notes[0].startswith("1 merged pair: not judged by its words")
+    assert "nothing was found" not in report.text()
 
 
 def test_allowed_pairs_pass_in_either_order_and_unused_ones_are_told() -> None:
@@ -325,7 +333,13 @@ def test_prompts_that_are_the_same_to_the_encoder_fail() -> None:
     assert [group.at for group in report.cut] == [(0, 1)]
     assert not report
     assert "1 group of prompts equal after truncation" in report.text().split("\n")[0]
-    assert "prompts 0, 1 are the same to the encoder, which reads 8 of up to 12 tokens" in report.text()
+    assert (
+        "prompts 0, 1 are the same to the encoder, which reads 8 of up to 12 tokens: a cache serves them one answer"
+        in report.text()
+    )
+    pairs = CollisionJudge(Cut(), 0.99).judge_pairs([(prompts[0], prompts[1]), (prompts[0], prompts[2])])
+    assert not pairs
+    assert "pair 0: both prompts are the same to the encoder" in pairs.text()
     # Longer, but different within what is read.
     fine = CollisionJudge(Cut(), 0.99999).collisions([prompts[0], f"Never {prompts[1]}", "Who are you?"])
     assert (fine.longer, fine.cut) == ([0, 1], [])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -132,3 +133,29 @@ def test_pairs_that_prove_nothing(check: Any, pair: Any, words: str) -> None:
 def test_they_are_public() -> None:
     for name in ("CollisionJudge", "assert_no_collisions", "assert_distinct", "assert_mergeable", "semantic_cases"):
         assert name in pytest_cachesafe.__all__
+
+
+def test_what_a_passed_test_has_to_say(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+    monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[2]))
+    pytester.makepyfile(
+        """
+        from pytest_cachesafe import assert_no_collisions
+
+        def embed(texts):
+            return [["API" in t, "plan" in t, len(t) / 100] for t in texts]
+
+        def test_support():
+            prompts = ["Is the API limited?", "Which plan is best?", "Is the API limited, please?"]
+            assert_no_collisions(prompts, threshold=0.9, encoder=embed, allow=[(prompts[0], "gone", "was one page")])
+        """
+    )
+    result = pytester.runpytest_subprocess("-p", "pytest_cachesafe.plugin")
+    result.assert_outcomes(passed=1)
+    result.stdout.fnmatch_lines(
+        [
+            "*cachesafe notes*",
+            "*test_support: no collisions among 3 prompts at threshold 0.9 ?embed?; closest pair: cosine 0.9*"
+            "unused allow entry, one of the prompts is not in the set*was one page*not of length 1*",
+        ]
+    )
