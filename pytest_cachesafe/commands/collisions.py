@@ -85,8 +85,6 @@ def run(args: argparse.Namespace) -> Result:
     data: dict[str, Any] = {}
     found = _Read(args)
     if found.repeats is not None:
-        # What can never be wrong comes first.
-        texts.append(found.repeats.text())
         data["repeats"] = found.repeats.as_dict()
     status = notes = 0
     if not isinstance(args.sweep, str) or found.prompts is not None or args.pairs is not None:
@@ -111,11 +109,14 @@ def run(args: argparse.Namespace) -> Result:
         texts.append(sweep.text(args.verbose))
         data["sweep"] = sweep.as_dict()
         notes |= all(advice.outcome != "safe" for advice in sweep.advice)
-    text = "\n\n".join(text.rstrip("\n") for text in texts)
     if args.strict and notes and not status:
         status = 1
-        first, _, rest = text.partition("\n")
-        text = f"{first}; notes count (--strict)\n{rest}"
+        first, _, rest = texts[0].partition("\n")
+        texts[0] = f"{first}; notes count (--strict)\n{rest}"
+    if found.repeats is not None and not args.quiet:
+        # What is never wrong comes first; where one line is all, it is the verdict.
+        texts.insert(0, found.repeats.text())
+    text = "\n\n".join(text.rstrip("\n") for text in texts)
     return Result(text, _redacted(data, args.redact), status)
 
 
@@ -140,6 +141,12 @@ def _check(args: argparse.Namespace) -> None:
         raise UsageError("--key and --partition are for --keys: add it")
     if args.curve is not None and not args.sweep:
         raise UsageError("--curve is the picture of a sweep: name --sweep FILE.jsonl")
+    if args.curve is not None and _curve_form(args.curve) not in _CURVES:
+        raise UsageError(f"--curve {args.curve}: the name ends in {', '.join(f'.{form}' for form in _CURVES)}")
+
+
+def _curve_form(path: str) -> str:
+    return path.rpartition(".")[2].lower()
 
 
 class _Read:
@@ -194,10 +201,7 @@ def _sweep(args: argparse.Namespace, judge: CollisionJudge) -> SweepReport:
     options = {} if args.budget is None else {"budget": args.budget}
     report = judge.sweep(pairs, **options)
     if args.curve is not None:
-        form = args.curve.rpartition(".")[2].lower()
-        if form not in _CURVES:
-            raise UsageError(f"--curve {args.curve}: the name ends in {', '.join(f'.{form}' for form in _CURVES)}")
-        write_atomic(args.curve, getattr(report, form)())
+        write_atomic(args.curve, getattr(report, _curve_form(args.curve))())
     return report
 
 

@@ -110,6 +110,10 @@ def test_a_log_of_requests_tells_what_an_exact_cache_would_serve_first(collision
     _, text = collisions("--log", name, "--threshold", "0.9", form="text")
     assert text.startswith("an exact-match cache would serve 25.0% of 4 requests")
     assert "no collisions among 2 prompts (2 repeats left out)" in text
+    # Where one line is all that is shown, it is the verdict.
+    _, text = collisions("--log", name, "--threshold", "0.9", "-q", form="text")
+    assert text.startswith("no collisions among 2 prompts")
+    assert text.count("\n") == 1
 
 
 def test_keys_of_a_log(collisions: Any) -> None:
