@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_cachesafe.semantic.tables.word_set import word_set
 
-__all__ = ["CONTRACTED", "COURTESY", "COURTESY_MARKS", "EDGE", "SEPARABLE"]
+__all__ = ["CONTRACTED", "COURTESY", "COURTESY_MARKS", "EDGE", "HESITATION", "SEPARABLE", "TURNS"]
 
 # Verb and particle with the object between them ("turn the alerts off"): verb, particle = word.
 SEPARABLE = """
@@ -27,6 +27,12 @@ SEPARABLE = """
     call off = cancel
     put off = delay
 """
+
+# Sounds of hesitation, empty wherever they stand, between the words of a phrase as well.
+HESITATION = word_set("um umm uhm uh uhh er err erm ehm eh ah huh hm hmm yeah yep ok okay oi yo kinda sorta")
+
+# Words that only turn to the question in front of one: "right, what is …", "wait, does …".
+TURNS = word_set("right wait listen look question explain say basically on hang honestly actually well mate anyone")
 
 # A clause of nothing but edge words is empty: ", right?", "Morning!".
 EDGE = word_set(

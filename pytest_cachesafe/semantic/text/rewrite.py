@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from pytest_cachesafe.semantic.tables.grammar import AUX
 from pytest_cachesafe.semantic.tables.load import Phrases
-from pytest_cachesafe.semantic.tables.phrases import COURTESY, COURTESY_MARKS, EDGE
+from pytest_cachesafe.semantic.tables.phrases import COURTESY, COURTESY_MARKS, EDGE, HESITATION, TURNS
 from pytest_cachesafe.semantic.tables.word_set import word_set
 from pytest_cachesafe.semantic.text.scan import Token
 
@@ -13,6 +14,8 @@ __all__ = ["rewrite"]
 
 # Openers that say nothing in front of a question either: "so how do I …".
 _OPENERS = word_set("so ok okay oh and but also sorry now alright ah yeah yep like btw fyi hiya hi hello hey")
+# A question begins: "right, what …", "wait, is …".
+_ASKS = AUX | word_set("what which when where who whose why how")
 _CLOSERS = word_set("asap lol haha mate ta cheers btw urgently thx")
 # Words that English says twice on purpose.
 _TWICE = frozenset(("that", "had", "is", "no", "very", "so"))
@@ -22,6 +25,7 @@ _REACH = 6
 
 def rewrite(tokens: list[Token], phrases: Phrases, separable: Mapping[tuple[str, str], str]) -> list[Token]:
     """Tokens with phrases in their one form, and without what never changes an answer."""
+    given, tokens = tokens, [t for t in tokens if t.word not in HESITATION or t.kind != "w"]
     out: list[Token] = []
     at = 0
     count = len(tokens)
@@ -49,7 +53,7 @@ def rewrite(tokens: list[Token], phrases: Phrases, separable: Mapping[tuple[str,
     _join_particles(out, separable)
     kept = _without_edges(out)
     # A prompt of nothing but politeness is its words.
-    return kept if any(t.kind != "p" for t in kept) else tokens
+    return kept if any(t.kind != "p" for t in kept) else given
 
 
 def _follows(tokens: list[Token], at: int, words: tuple[str, ...]) -> bool:
@@ -97,9 +101,10 @@ def _without_courtesy(clause: list[Token]) -> list[Token]:
     if not COURTESY_MARKS.isdisjoint(words) and all(w in COURTESY for w in words):
         return []
     start, end = 0, len(clause)
-    if words[:2] == ["right", "so"]:
-        start = 2
-    while start < end - 1 and words[start] in _OPENERS:
+    while start < end - 1:
+        turn = words[start] in TURNS and (words[start + 1] in _ASKS or words[start + 1] in _OPENERS)
+        if words[start] not in _OPENERS and not turn:
+            break
         start += 1
     while end > start + 1 and words[end - 1] in _CLOSERS:
         end -= 1
