@@ -163,8 +163,11 @@ def _completion(body: dict[str, Any]) -> Chat:
 def _chat(parts: Parts, wire: str, body: dict[str, Any] | None, notes: Sequence[str]) -> Chat:
     if not parts.messages:
         raise UsageError(f"empty chat: {_LIST_KEY.get(wire, 'messages')} has no messages")
+    messages = parts.messages
+    if wire == "openai-chat":
+        messages = [openai_chat.as_served(message) for message in messages]
     chat = Chat(
-        parts.messages,
+        messages,
         tools=parts.tools,
         settings=parts.settings,
         wire=wire,

@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_cachesafe.messages.parts import Parts, check_calls, check_content, check_tools, items_of, role_of
 
-__all__ = ["convert", "tools_of"]
+__all__ = ["as_served", "convert", "tools_of"]
 
 
 def convert(body: Mapping[str, Any]) -> Parts:
@@ -25,6 +25,16 @@ def convert(body: Mapping[str, Any]) -> Parts:
         parts.add(message, path)
     parts.tools = tools_of(body)
     return parts
+
+
+def as_served(message: dict[str, Any]) -> dict[str, Any]:
+    """A message as a server hands it to a template: an answer that only calls tools has no content, which is null.
+
+    SDKs leave the key out where they log without empty fields; templates read it.
+    """
+    if message.get("role") == "assistant" and message.get("tool_calls") and "content" not in message:
+        return {**message, "content": None}
+    return message
 
 
 def tools_of(body: Mapping[str, Any]) -> list[Any] | None:

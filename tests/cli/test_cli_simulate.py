@@ -242,7 +242,7 @@ def test_switches_of_the_engine(word: str, found: int, simulate: Any) -> None:
 
 def test_sizes_that_nobody_gave_are_said(simulate: Any) -> None:
     _, text, _ = simulate([A, A], "--engine", "llamacpp", form="text")
-    assert "RAM for 65,536 tokens: 8,192 MiB, 128 KiB a token" in text.splitlines()[0]
+    assert "RAM for 65,536 tokens: 8,192 MiB at an 8B model's 128 KiB each" in text.splitlines()[0]
     given = ["--engine-option", "cache_ram=1", "--engine-option", "bytes_per_token=1024"]
     assert "65,536" not in simulate([A, A], "--engine", "llamacpp", *given, form="text")[1]
 
@@ -304,6 +304,20 @@ def test_what_the_template_leaves_out_is_told(simulate: Any, smollm2_tokenizer_d
     assert "note" not in simulate([body], *options, form="text")[1]
     policies = ["--policies", *options, "--output-format", "json"]
     assert "leaves out parts of the chat (tools)" in str(simulate([json.dumps(lines[1])], *policies)[1]["notes"])
+
+
+def test_an_answer_without_content_is_rendered_as_a_server_does(simulate: Any, smollm2_tokenizer_dir: Path) -> None:
+    call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    answer = {"role": "assistant", "tool_calls": [call]}
+    lines = [
+        {"messages": [{"role": "user", "content": "hi"}, one, {"role": "tool", "tool_call_id": "1", "content": "res"}]}
+        for one in (answer, {**answer, "content": None})
+    ]
+    status, data, err = simulate(lines, "--model", str(smollm2_tokenizer_dir), "--block-size", "1")
+    assert (status, err, data["skipped"]["count"]) == (0, "", 0)
+    # The same prompt twice: all but its last token is found.
+    tokens = data["per_request"][0]["tokens"]
+    assert data["per_request"][1]["cached_tokens"] == tokens - 1
 
 
 def test_csv_without_formulas(simulate: Any, tmp_path: Path) -> None:

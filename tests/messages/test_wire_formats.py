@@ -53,6 +53,22 @@ def test_the_result_is_a_copy(wire: str) -> None:
     assert chat.body == BODIES[wire]
 
 
+def test_an_answer_that_only_calls_tools_has_no_content() -> None:
+    call = {"id": "x", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    given = {"role": "assistant", "tool_calls": [call]}
+    question = {"role": "user", "content": "hi"}
+    body = {"messages": [question, given, {"role": "tool", "tool_call_id": "x", "content": "1"}]}
+    chat = to_chat(body)
+    # Servers take a missing content as null; what was sent stays what was sent.
+    assert chat.messages[1] == {**given, "content": None}
+    assert chat.body == body
+    assert to_chat({"messages": [question, {**given, "content": None}]}).messages == chat.messages[:2]
+    # A bare list goes to the template as it is, and so does a message that calls nothing.
+    assert to_chat([question, given]).messages[1] == given
+    empty = {"role": "assistant", "name": "a"}
+    assert to_chat({"messages": [question, empty]}).messages[1] == empty
+
+
 def test_bare_messages_stay_as_they_are() -> None:
     messages = [
         {"content": "hi", "role": "user", "custom": [1, None, {"b": 1, "a": 2}]},

@@ -127,8 +127,8 @@ class LlamaCppCache(PrefixCache):
             bytes_per_token = _BYTES_PER_TOKEN
             if cache_ram is None:
                 self.assumed = (
-                    f"RAM for {_CACHE_RAM * _MIB // _BYTES_PER_TOKEN:,} tokens: {_CACHE_RAM:,} MiB, "
-                    f"{_BYTES_PER_TOKEN // 1024} KiB a token as an 8B model (cache_ram, bytes_per_token)"
+                    f"RAM for {_CACHE_RAM * _MIB // _BYTES_PER_TOKEN:,} tokens: {_CACHE_RAM:,} MiB at an 8B model's "
+                    f"{_BYTES_PER_TOKEN // 1024} KiB each"
                 )
         self.bytes_per_token = check_size("bytes_per_token", bytes_per_token)
         self.kv_unified = slots is None if kv_unified is None else check_flag("kv_unified", kv_unified)

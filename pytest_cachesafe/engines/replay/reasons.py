@@ -9,7 +9,7 @@ __all__ = ["REASONS", "End", "Reasons"]
 
 # In the order in which they follow each other in a prompt.
 REASONS = {
-    "cannot_rewind": "kept, but the model's state is that of its end, and there is no way back to an earlier token",
+    "cannot_rewind": "kept, but this model (recurrent, hybrid) cannot go back to an earlier token of it",
     "evicted": "computed before, gone by now",
     "engine_limit": "computed before, but the engine, set up like this, cannot reuse it",
     "salt": "computed before under another salt or adapter",
