@@ -50,12 +50,19 @@ class Words:
         """Text, ids or a `Prompt` as ids; `what` names it in errors.
 
         Raises:
-            UsageError: something else, empty, a `Prompt` without ids, an id that the model does not know, too long.
+            UsageError: something else, empty, a `Prompt` without ids or with those of another
+                tokenizer, an id that the model does not know, too long.
         """
         if isinstance(value, Prompt):
             if value.token_ids is None:
                 raise UsageError(f"{what}: a Prompt without token ids ({value.front_end}); render it with a tokenizer")
             ids = list(value.token_ids)
+            # A template may know ids that encoding its text would not give; then they are at least ids of that text.
+            if value.text and self.decode(ids) != value.text and list(self.encode(value.text)) != ids:
+                raise UsageError(
+                    f"{what}: the ids of this Prompt ({value.front_end}) are not those of its text for this model's"
+                    " tokenizer: render it with the template of this model"
+                )
         elif isinstance(value, str):
             ids = list(self.encode(value))
         elif isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any, Literal, get_args
 
-from pytest_cachesafe.kv.memory import shape_of, tensors
+from pytest_cachesafe.kv.memory import other_kinds, shape_of, tensors
 from pytest_cachesafe.models.errors import need
 from pytest_cachesafe.usage import UsageError
 
-__all__ = ["CacheKind", "CacheMaker", "copy", "crop", "fingerprint", "length"]
+__all__ = ["CacheKind", "CacheMaker", "copy", "crop", "fingerprint", "length", "recurrent", "room", "why_not_cropped"]
 
 CacheKind = Literal["dynamic", "static", "quantized"]
 KINDS: tuple[str, ...] = get_args(CacheKind)
@@ -93,6 +93,8 @@ def _check_quantized(config: Any, given: Mapping[str, Any]) -> None:
         value = options[name]
         if isinstance(value, bool) or not isinstance(value, int) or value < 1:
             raise UsageError(f"{name}={value!r}: a whole number, at least 1")
+    if other := other_kinds(config):
+        raise UsageError(f"cache='quantized' is for keys and values of all tokens, not for layers of kind {other[0]}")
     _, heads, size = shape_of(config)
     for name in ("axis_key", "axis_value"):
         if options[name] not in (0, -1):
@@ -116,6 +118,16 @@ def length(cache: Any) -> int:
     return int(cache.get_seq_length())
 
 
+def room(cache: Any) -> int | None:
+    """For how many tokens a static cache has room; None for one that grows."""
+    return max((size for layer in cache.layers if (size := getattr(layer, "max_cache_len", None))), default=None)
+
+
+def recurrent(cache: Any) -> bool:
+    """Whether some layer keeps a state that every token goes into, which no cut takes out again."""
+    return any(hasattr(layer, "is_conv_states_initialized") for layer in cache.layers)
+
+
 def copy(cache: Any) -> Any:
     """A private copy: nothing that is done with it shows in the other."""
     if any(hasattr(layer, "_quantized_keys") for layer in cache.layers):
@@ -135,6 +147,8 @@ def crop(cache: Any, to: int) -> bool:
     if croppable is None:
         # transformers before 5.24: what cannot be cropped has no method, or keeps packed tensors that it would forget.
         croppable = all(hasattr(layer, "crop") and not hasattr(layer, "_quantize") for layer in cache.layers)
+    # Recurrent states: left as they are before 5.24, and taken back since then only where their past was recorded.
+    croppable = croppable and not recurrent(cache)
     # Asked of all layers first: a crop that fails on the way leaves layers of different lengths.
     windows = [getattr(layer, "sliding_window", None) for layer in cache.layers if getattr(layer, "is_sliding", False)]
     if not croppable or any(window is None or length(cache) >= window for window in windows):
@@ -142,6 +156,15 @@ def crop(cache: Any, to: int) -> bool:
     # Negative: as many tokens off the end. A positive number meant the length to keep and is refused since 5.24.
     cache.crop(-surplus)
     return True
+
+
+def why_not_cropped(cache: Any, name: str) -> str:
+    """Why `crop` gave False, in words."""
+    if room(cache) is not None and not all(hasattr(layer, "crop") for layer in cache.layers):
+        from importlib.metadata import version
+
+        return f"transformers {version('transformers')} cannot cut back a static cache (5.24 can)"
+    return f"the cache of {name} cannot be cut back"
 
 
 def fingerprint(cache: Any, tokens: int) -> str:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_cachesafe.engines.cache import PrefixCache
+from pytest_cachesafe.engines.request import Request
 from pytest_cachesafe.kv.boundary import common_length
 from pytest_cachesafe.kv.caches import CacheMaker, crop, length
 from pytest_cachesafe.kv.forward import Forward
@@ -66,7 +68,7 @@ def check_chat(
     with maker.ready():
         for turn, ids, found in turns:
             if verify:
-                _verify(forward, loaded, ids, found, turn)
+                _verify(forward, loaded, ids, found, turn, maker.kind, 1 if engine is None else 2)
             report.turns.append(turn)
             prompts.append(ids)
             sampled.append(found.token_ids)
@@ -75,9 +77,14 @@ def check_chat(
         roles = ", ".join(dict.fromkeys(str(m.get("role")) for m in chat.messages)) or "none"
         raise UsageError(f"chat() found no request: no user turn or tool result in the messages (roles: {roles})")
     report.replies, report.prompts, report.sampled = replies, prompts, sampled
+    notes = list(turns.notes)
+    for number, turn in enumerate(report.turns):
+        if turn.difference == math.inf:
+            notes.append(f"turn {number}: logits are no numbers (NaN or infinite); nothing can be said of its text")
     if turns.before is not None and (missing := not_rendered(turns.before)):
         paths = ", ".join(m.path for m in missing[:6]) + (" …" if len(missing) > 6 else "")
-        report.notes = [f"not rendered: the template leaves out {paths}; the model never sees what is sent there"]
+        notes.append(f"not rendered: the template leaves out {paths}; the model never sees what is sent there")
+    report.notes = notes
     return report
 
 
@@ -103,21 +110,24 @@ class _Turns:
         self.engine = engine
         self.history: list[dict[str, Any]] = []
         self.cache: Any = None
+        # Tokens that a static cache has room for.
+        self.room = 0
+        self.notes: list[str] = []
         # What the cache holds.
         self.cached: list[int] = []
         # The latest prompt.
         self.before: Prompt | None = None
 
     def __iter__(self) -> Iterator[tuple[ChatTurn, list[int], Decoded]]:
-        for ask in self._asks():
+        for number, ask in enumerate(self._asks()):
             prompt = self._prompt(ask.messages, True)
             ids = list(prompt.token_ids or ())
             forced = None if ask.reply is None else self._reply_ids(ids, ask)
-            request = None if self.engine is None else self.engine.request(ids)
+            self._check_length(number, ids, forced)
+            request = None if self.engine is None else self._send(number, ids)
             turn, found = self._run(ids, forced, None if request is None else request.cached_tokens)
-            if request is not None and request.admitted:
-                request.append(found.token_ids)
-                request.free()
+            if request is not None:
+                self._end(number, request, found.token_ids)
             if self.before is not None:
                 turn.stable_tokens = compare(self.before, prompt).shared_tokens
             self.before = prompt
@@ -125,6 +135,35 @@ class _Turns:
                 text = self.loaded.words.decode([t for t in found.token_ids if t not in self.loaded.ends])
                 self.history.append({"role": "assistant", "content": text})
             yield turn, ids, found
+
+    def _check_length(self, number: int, ids: list[int], forced: list[int] | None) -> None:
+        reply = f"new_tokens={self.new_tokens}" if forced is None else f"reply {len(forced)}"
+        # The last token of the reply is never computed.
+        total = len(ids) + max(self._reply_room(forced) - 1, 0)
+        self.loaded.words.check_length(
+            total, f"turn {number} (prompt {len(ids)}, {reply}, its last token not computed)"
+        )
+
+    def _send(self, number: int, ids: list[int]) -> Request:
+        assert self.engine is not None
+        request = self.engine.request(ids)
+        if not request.admitted:
+            # Nothing else is sent at the same time, so it never will be.
+            words = request.refused or "it does not fit into the cache"
+            name = self.engine.label or self.engine.engine
+            raise UsageError(
+                f"turn {number}: {name} refuses the prompt of {len(ids)} tokens: {words}; give the cache more room"
+            )
+        return request
+
+    def _end(self, number: int, request: Request, reply: list[int]) -> None:
+        if not request.append(reply):
+            words = request.refused or "no room"
+            self.notes.append(
+                f"turn {number}: the engine has no room for the reply of {len(reply)} tokens and would preempt the"
+                f" request ({words}); counted as if it kept the prompt alone"
+            )
+        request.free()
 
     def _asks(self) -> Iterator[_Ask]:
         messages = self.chat.messages
@@ -140,9 +179,7 @@ class _Turns:
     def _prompt(self, messages: list[dict[str, Any]], ask: bool) -> Prompt:
         assert self.loaded.template is not None
         chat = replace(self.chat, messages=messages, add_generation_prompt=ask, body=None, paths=())
-        prompt = self.loaded.template.prompt(chat)
-        self.loaded.words.check_length(len(prompt.token_ids or ()), f"the prompt of {len(messages)} messages")
-        return prompt
+        return self.loaded.template.prompt(chat)
 
     def _render(self, messages: list[dict[str, Any]], ask: bool) -> list[int]:
         return list(self._prompt(messages, ask).token_ids or ())
@@ -164,12 +201,22 @@ class _Turns:
         # The last prompt token is always computed: its logits choose the first token of the reply.
         shared = min(common_length(self.cached, ids), len(ids) - 1)
         if most is not None:
+            most = min(most, len(ids) - 1)
             shared = min(shared, most)
         rebuilt = self.cache is None or not crop(self.cache, shared) or not self._has_room(ids, forced)
         if rebuilt:
             shared = 0
-            self.cache = self.maker.make(self._capacity(ids, forced))
+            self.room = self._capacity(ids, forced)
+            self.cache = self.maker.make(self.room)
+        if most is not None and shared < most:
+            # The engine holds more than the model: from before the chat, or of an earlier turn.
+            self.forward(ids[shared:most], self.cache)
+            held, shared = held + most - shared, most
         done = self.forward(ids[shared:], self.cache)
+        seconds = done.seconds
+        if most and crop(self.cache, shared):
+            done = self.forward(ids[shared:], self.cache)
+            seconds = min(seconds, done.seconds)
         found = self._answer(done.logits, forced)
         # The last token of the reply is in no cache.
         self.cached = ids + found.token_ids[:-1]
@@ -182,7 +229,7 @@ class _Turns:
             reply_tokens=len(found.token_ids),
             given=forced is not None,
             rebuilt=rebuilt and held > 0,
-            seconds=done.seconds,
+            seconds=seconds,
             decode_seconds=found.seconds,
             engine_tokens=most,
         ), found
@@ -215,21 +262,30 @@ class _Turns:
     def _has_room(self, ids: list[int], forced: list[int] | None) -> bool:
         if self.maker.kind != "static":
             return True
-        return len(ids) + self._reply_room(forced) <= int(self.cache.get_max_length())
+        return len(ids) + self._reply_room(forced) <= self.room
 
 
-def _verify(forward: Forward, loaded: LoadedModel, ids: list[int], found: Decoded, turn: ChatTurn) -> None:
-    """The prompt from nothing, timed; then prompt and reply in one pass without any cache.
+def _verify(
+    forward: Forward, loaded: LoadedModel, ids: list[int], found: Decoded, turn: ChatTurn, kind: str, times: int
+) -> None:
+    """The prompt from nothing, the lowest of `times` measurements; then prompt and reply in one pass without any cache.
 
     Where each token of the reply is the choice at its place in that pass, a run without a cache would have written the
     same, token by token.
     """
-    fresh = CacheMaker("dynamic", loaded.model.config).make(0)
-    turn.recompute_seconds = forward(ids, fresh).seconds
+    if kind == "dynamic" and not turn.reused_tokens:
+        # That was computed from nothing: two measurements of the same work would differ by noise alone.
+        turn.recompute_seconds = turn.seconds
+    else:
+        maker = CacheMaker("dynamic", loaded.model.config)
+        turn.recompute_seconds = min(forward(ids, maker.make(0)).seconds for _ in range(times))
     if not found.token_ids:
         return
     number = len(found.token_ids)
     rows = list(forward(ids + found.token_ids[:-1], None, keep=number).logits)
     turn.difference = compare_logits(found.rows, rows)
-    turn.same_text = [int(r.argmax()) for r in rows] == [int(r.argmax()) for r in found.rows]
+    # Rows without numbers have no best token.
+    turn.same_text = turn.difference < math.inf and [int(r.argmax()) for r in rows] == [
+        int(r.argmax()) for r in found.rows
+    ]
     turn.text_gap = text_gap([int(r.argmax()) for r in found.rows], rows)

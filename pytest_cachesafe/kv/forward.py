@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import inspect
+import re
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_cachesafe.kv.caches import length, room
 from pytest_cachesafe.usage import UsageError
 
 __all__ = ["Forward", "Pass", "cache_keyword"]
+
+_ASKED = re.compile(r"tried to allocate ([\d.]+) ?(bytes|[KMGT]i?B)", re.IGNORECASE)
+_UNITS = {"b": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 
 
 def cache_keyword(model: Any) -> str:
@@ -68,7 +73,7 @@ class Forward:
             mask: additive attention mask (1, 1, ids, keys); by default the causal one.
 
         Raises:
-            UsageError: out of memory.
+            UsageError: out of memory (says how much was asked for, where torch does).
         """
         import torch
 
@@ -92,7 +97,7 @@ class Forward:
         except (MemoryError, RuntimeError) as error:
             if not _out_of_memory(error):
                 raise
-            raise UsageError(f"out of memory at a pass over {len(ids)} tokens; give a shorter prompt") from error
+            raise _too_little(error, len(ids), cache) from error
         _wait(device)
         seconds = time.perf_counter() - started
         return Pass(logits.float().cpu(), seconds, self.tokens - before)
@@ -104,6 +109,21 @@ def _wait(device: Any) -> None:
         import torch
 
         torch.accelerator.synchronize(device)
+
+
+def _too_little(error: BaseException, tokens: int, cache: Any) -> UsageError:
+    asked = _ASKED.search(str(error))
+    amount = (
+        f": {float(asked[1]) * _UNITS[asked[2][0].lower()] / (1 << 30):.2f} GiB more were asked for" if asked else ""
+    )
+    held = 0 if cache is None else length(cache)
+    size = None if cache is None else room(cache)
+    if size is not None and not held:
+        # It takes all of its room at its first token.
+        where, advice = f" into a static cache with room for {size}", "give it less room, or a shorter prompt"
+    else:
+        where, advice = f" behind {held} in the cache" if held else "", "give a shorter prompt"
+    return UsageError(f"out of memory at a pass over {tokens} tokens{where}{amount}; {advice}")
 
 
 def _out_of_memory(error: BaseException) -> bool:

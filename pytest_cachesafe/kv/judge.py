@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from pytest_cachesafe.kv.result import ReuseReport
 
 __all__ = ["judge_reuse"]
@@ -13,7 +15,14 @@ def judge_reuse(report: ReuseReport, min_reused: float, max_difference: float | 
     bound = report.setting.tolerance if max_difference is None else max_difference
     if not report.prefix_intact:
         wrong.append("the prefilled cache was written into: each continuation needs a copy, or a crop back after it")
-    if bound is not None:
+    # No bound, and no intent to lose something, allows that.
+    broken = [i for i, c in enumerate(report.continuations) if c.difference == math.inf]
+    if broken:
+        wrong.append(
+            f"logits are no numbers (NaN or infinite) in {len(broken)} of {len(report.verified)} continuations,"
+            f" first in {broken[0]}"
+        )
+    elif bound is not None:
         wrong.extend(_differences(report, bound))
     if report.reused_share < min_reused:
         wrong.append(

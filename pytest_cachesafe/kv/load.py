@@ -14,7 +14,11 @@ from pytest_cachesafe.kv.boundary import Words
 from pytest_cachesafe.kv.lock import loading_alone
 from pytest_cachesafe.kv.tolerances import DTYPES
 from pytest_cachesafe.models import find_causal_lm
-from pytest_cachesafe.models.errors import need_transformers, one_line
+from pytest_cachesafe.models.errors import ModelNotFound, need_transformers, one_line
+from pytest_cachesafe.models.hub import ALLOW_DOWNLOAD, download_allowed, is_repository_name, offline
+from pytest_cachesafe.models.lookup import find_source, name_text
+from pytest_cachesafe.models.npm_tokenizers import comes_from_npm
+from pytest_cachesafe.models.packages import WEIGHT_PACKAGES, canonical_name, weight_package
 from pytest_cachesafe.usage import UsageError
 
 if TYPE_CHECKING:
@@ -50,12 +54,45 @@ def load_model(name: str | os.PathLike[str], dtype: str, device: str) -> LoadedM
         raise UsageError(f"dtype={dtype!r}: known are {', '.join(DTYPES)}")
     need_transformers(f"loading {os.fspath(name)}", also=[("torch", "kv"), ("accelerate", "kv")])
     with loading_alone():
-        folder = find_causal_lm(name)
+        folder = _folder(name)
         needed = _parameters(folder) * (4 if dtype == "float32" else 2)
         if device == "cpu":
             _check_memory(name, needed)
         model = _load(folder, name, dtype, device, needed)
     return _with_tokenizer(name, dtype, model)
+
+
+def _folder(name: str | os.PathLike[str]) -> Path:
+    try:
+        return find_causal_lm(name)
+    except ModelNotFound as error:
+        words = _no_weights(name)
+        if words is None:
+            raise
+        raise ModelNotFound(words) from error
+
+
+def _no_weights(name: str | os.PathLike[str]) -> str | None:
+    """Why a name of the hub is not enough, where fetching it again would bring its tokenizer alone; else None."""
+    text = name_text(name)
+    if not isinstance(name, str) or not is_repository_name(text) or weight_package(canonical_name(text)) is not None:
+        return None
+    if comes_from_npm(text):
+        return f"{text} is a tokenizer without weights: give the path of a folder with safetensors or of a .gguf file"
+    if download_allowed(None):
+        # It was tried.
+        return None
+    try:
+        there = f" (its tokenizer is: {find_source(text, allow_download=False).words})"
+    except UsageError:
+        there = ""
+    model = next(package.model for package in WEIGHT_PACKAGES if package.kind == "model")
+    forbidden = ", without HF_HUB_OFFLINE and TRANSFORMERS_OFFLINE" if offline() else ""
+    return (
+        f"the weights of {text} are not on this machine{there}: set {ALLOW_DOWNLOAD}=1{forbidden} to download them, or"
+        f" give the path of a folder with safetensors or of a .gguf file (`cachesafe models --fetch` brings weights of"
+        f" {model} alone)"
+    )
 
 
 def _load(folder: Path, name: Any, dtype: str, device: str, needed: int) -> Any:

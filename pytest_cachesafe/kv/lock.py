@@ -5,11 +5,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from threading import RLock
 
 from pytest_cachesafe.models.cache import cache_root, locked
 from pytest_cachesafe.models.cache_folder import CacheUnusable, writing
 
-__all__ = ["default_threads", "loading_alone", "threads_set"]
+__all__ = ["default_threads", "loading_alone", "threads_set", "working"]
+
+# One check at a time in a process: counters, torch's number of threads and seconds belong to one.
+_CHECK = RLock()
 
 
 @contextmanager
@@ -32,6 +36,13 @@ def default_threads() -> int | None:
     if not workers.isdigit() or int(workers) < 2:
         return None
     return max(1, (os.cpu_count() or 1) // int(workers))
+
+
+@contextmanager
+def working(threads: int | None = None) -> Iterator[None]:
+    """A check alone in this process, with that many threads (see `threads_set`)."""
+    with _CHECK, threads_set(threads):
+        yield
 
 
 @contextmanager

@@ -7,9 +7,19 @@ from typing import Any
 
 from pytest_cachesafe.usage import UsageError
 
-__all__ = ["bytes_per_token", "measured_bytes", "shape_of", "tensors"]
+__all__ = ["bytes_per_token", "measured_bytes", "other_kinds", "shape_of", "tensors"]
 
 _BYTES = {"float32": 4, "bfloat16": 2, "float16": 2}
+
+
+def other_kinds(config: Any) -> list[str]:
+    """What other than keys and values of all tokens some layers keep; empty for full attention throughout."""
+    config = config.get_text_config() if hasattr(config, "get_text_config") else config
+    kinds = getattr(config, "layer_types", None)
+    other = sorted({kind for kind in kinds or () if kind != "full_attention"})
+    if kinds is None and getattr(config, "sliding_window", None):
+        other.append("sliding_attention")
+    return other
 
 
 def shape_of(config: Any) -> tuple[int, int, int]:
@@ -20,9 +30,7 @@ def shape_of(config: Any) -> tuple[int, int, int]:
             tokens (sliding window, recurrent state, latent attention): bytes per token are then no constant of it.
     """
     config = config.get_text_config() if hasattr(config, "get_text_config") else config
-    other = sorted({kind for kind in getattr(config, "layer_types", None) or () if kind != "full_attention"})
-    if getattr(config, "layer_types", None) is None and getattr(config, "sliding_window", None):
-        other.append("sliding_attention")
+    other = other_kinds(config)
     if getattr(config, "kv_lora_rank", None):
         other.append("latent attention")
     if other:
@@ -56,10 +64,12 @@ def measured_bytes(cache: Any) -> int:
 def tensors(cache: Any) -> Iterator[Any]:
     """The plain tensors in which a cache keeps keys and values, layer by layer."""
     for layer in cache.layers:
-        for name in ("keys", "values", "_quantized_keys", "_quantized_values"):
+        for name in ("keys", "values", "_quantized_keys", "_quantized_values", "conv_states", "recurrent_states"):
             value = getattr(layer, name, None)
-            if value is not None:
-                yield from _plain(value)
+            # A layer may have several states.
+            for one in value.values() if isinstance(value, dict) else (value,):
+                if one is not None:
+                    yield from _plain(one)
 
 
 def _plain(tensor: Any) -> Iterator[Any]:

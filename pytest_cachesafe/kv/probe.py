@@ -8,11 +8,11 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.kv.boundary import Boundary
-from pytest_cachesafe.kv.caches import CacheMaker
+from pytest_cachesafe.kv.caches import CacheMaker, length
 from pytest_cachesafe.kv.forward import Forward
 from pytest_cachesafe.kv.load import LoadedModel, load_model
-from pytest_cachesafe.kv.lock import default_threads, threads_set
-from pytest_cachesafe.kv.memory import bytes_per_token
+from pytest_cachesafe.kv.lock import default_threads, working
+from pytest_cachesafe.kv.memory import bytes_per_token, other_kinds
 from pytest_cachesafe.kv.result import ChatReport, KVFailure, ReuseReport, Setting
 from pytest_cachesafe.kv.reuse import Way, check_reuse
 from pytest_cachesafe.kv.sampled import Reencoded, reencode, sample
@@ -27,9 +27,14 @@ if TYPE_CHECKING:
 
 __all__ = ["KVProbe"]
 
+_TRIAL = 16
+
 
 class KVProbe:
-    """A causal language model whose KV cache is looked at; make one with `KVProbe.load`."""
+    """A causal language model whose KV cache is looked at; make one with `KVProbe.load`.
+
+    Threads may share one: checks of a process wait for each other, so that tokens and seconds are those of one check.
+    """
 
     def __init__(self, loaded: LoadedModel, device: str = "cpu", threads: int | None = None) -> None:
         self._loaded = loaded
@@ -56,17 +61,31 @@ class KVProbe:
                 cores under pytest-xdist. The number is put back after each call.
 
         Raises:
-            UsageError: not found, without weights or incomplete, an extra missing, an unknown dtype or device, or too
-                little memory (says what it needed).
+            UsageError: not found, without weights or incomplete, an extra missing, an unknown dtype or device, too
+                little memory (says what it needed), or a model that keeps no keys and values (recurrent).
         """
         if threads is not None and (isinstance(threads, bool) or not isinstance(threads, int) or threads < 1):
             raise UsageError(f"threads={threads!r}: a whole number, at least 1")
         probe = cls(load_model(model, dtype, device), device, threads)
         with probe._working():
-            # What the first pass of a process sets up is not to be counted as somebody's prefill.
-            probe._forward([0] * 16)
-        probe._forward.tokens = 0
+            probe._try()
         return probe
+
+    def _try(self) -> None:
+        """One pass before anything is measured: what the first pass of a process sets up is nobody's prefill."""
+        cache = CacheMaker("dynamic", self._loaded.model.config).make(0)
+        self._forward([0] * _TRIAL, cache)
+        try:
+            held = length(cache)
+        # transformers' words for a cache without any layer of attention.
+        except ValueError:
+            held = 0
+        if held != _TRIAL:
+            raise UsageError(
+                f"{self.name} ({type(self._loaded.model).__name__}) keeps no keys and values of its tokens: there is no"
+                " prefix to reuse; give a model with attention"
+            )
+        self._forward.tokens = 0
 
     # -- what it is ---------------------------------------------------------------------------------------------------
 
@@ -87,7 +106,8 @@ class KVProbe:
 
     def encode(self, text: str) -> list[int]:
         """Ids of a text, without special tokens of the tokenizer's own."""
-        return list(self._loaded.words.encode(text))
+        with working():
+            return list(self._loaded.words.encode(text))
 
     def decode(self, token_ids: Sequence[int]) -> str:
         """Text of ids, special tokens included."""
@@ -100,7 +120,7 @@ class KVProbe:
         return Setting(self.name, self._loaded.dtype, self._device, cache, torch.get_num_threads(), bound)
 
     def _working(self) -> AbstractContextManager[None]:
-        return threads_set(default_threads() if self._threads is None else self._threads)
+        return working(default_threads() if self._threads is None else self._threads)
 
     # -- checks -------------------------------------------------------------------------------------------------------
 
@@ -156,7 +176,7 @@ class KVProbe:
         Args:
             min_reused: least share of all prompt tokens whose KV is reused, 0 to 1.
             max_logit_difference: by default the bound of the dtype (`kv.tolerances`). A quantized cache is lossy: its
-                logits and text are judged only if a bound is given here.
+                logits and text are judged only if a bound is given here; that they are numbers is judged always.
             options: see `reuse`; with `verify=0` tokens alone are judged.
 
         Raises:
@@ -225,15 +245,21 @@ class KVProbe:
         **engine_options: Any,
     ) -> SideBySide:
         """One chat, side by side: stable tokens, tokens an engine reuses, prefill time saved, and the smaller saving
-        end to end. The model computes of each prompt what the engine would compute, replies token by token.
+        end to end. The model computes of each prompt what the engine would compute, replies token by token. What the
+        engine holds and the model does not is prefilled first, and counted as reused.
+
+        Prefill is measured twice on both sides, and the lower of the two counts; a request of which nothing is reused
+        is computed once, and counts the same on both sides.
 
         Args:
             messages, new_tokens, template_kwargs: see `chat`.
-            engine: name of an engine, or a `PrefixCache` (which goes on with what it holds).
+            engine: name of an engine, or a `PrefixCache` (which goes on with what it holds). The rules are those of
+                engines for full attention in every layer.
             engine_options: of the `PrefixCache` to make.
 
         Raises:
-            UsageError: see `chat` and `PrefixCache`.
+            UsageError: a prompt that the engine refuses, a model with other layers than full attention, or see `chat`
+                and `PrefixCache`.
         """
         from pytest_cachesafe.engines.cache import PrefixCache
         from pytest_cachesafe.kv.chat import check_chat
@@ -246,6 +272,11 @@ class KVProbe:
             simulated = engine
         else:
             simulated = PrefixCache(engine, **engine_options)
+        if other := other_kinds(self._loaded.model.config):
+            raise UsageError(
+                f"compare(): the engines' rules are those for full attention, {self.name} has layers of kind"
+                f" {other[0]}; chat() measures such a model by itself"
+            )
         with self._working():
             chat = check_chat(
                 self._loaded, self._forward, self._setting("dynamic"), messages, new_tokens=new_tokens, verify=True,
@@ -317,9 +348,9 @@ class KVProbe:
         Raises:
             UsageError: see `reuse`.
         """
-        ids = self._loaded.words.ids(prompt, "prompt")
         maker = CacheMaker(cache, self._loaded.model.config, quantized or {})
         with self._working(), maker.ready():
+            ids = self._loaded.words.ids(prompt, "prompt")
             made = maker.make(max(capacity, len(ids)))
             self._forward(ids, made)
         return made
@@ -348,4 +379,5 @@ class KVProbe:
         Raises:
             UsageError: empty, or an id that the model does not know.
         """
-        return reencode(self._loaded.words, prompt, sampled)
+        with working():
+            return reencode(self._loaded.words, prompt, sampled)

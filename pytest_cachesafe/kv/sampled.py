@@ -53,7 +53,8 @@ def sample(
     if not temperature >= 0:
         raise UsageError(f"temperature={temperature!r}: a number, at least 0")
     ids = words.ids(prompt, "prompt")
-    words.check_length(len(ids) + number, "prompt and sampled tokens together")
+    # The last token is never computed.
+    words.check_length(len(ids) + number - 1, "prompt and all sampled tokens but the last together")
     # A generator of its own: the test's random state stays as it is.
     generator = torch.Generator().manual_seed(seed)
     row = forward(ids, cache).logits[-1]

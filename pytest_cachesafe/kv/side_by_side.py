@@ -15,8 +15,8 @@ __all__ = ["SideBySide"]
 class SideBySide:
     """A chat on one engine's terms: of each prompt, the model computed what that engine would compute.
 
-    Seconds are measured on this machine with this model; the engine's own hardware has others. Decoding is measured
-    once and counted on both sides, for no prefix cache changes it.
+    Seconds are measured on this machine with this model; the engine's own hardware has others. Decoding, and prefill of
+    a prompt of which nothing is reused, are measured once and counted on both sides, for no prefix cache changes them.
     """
 
     chat: ChatReport

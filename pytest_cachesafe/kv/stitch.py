@@ -14,8 +14,9 @@ from itertools import accumulate
 from typing import Any, Literal
 
 from pytest_cachesafe.kv.forward import Forward
+from pytest_cachesafe.kv.greedy import compare_logits
 from pytest_cachesafe.kv.load import LoadedModel
-from pytest_cachesafe.kv.memory import shape_of
+from pytest_cachesafe.kv.memory import other_kinds, shape_of
 from pytest_cachesafe.kv.result import Setting
 from pytest_cachesafe.kv.rotary import Rotary
 from pytest_cachesafe.usage import UsageError
@@ -94,6 +95,8 @@ def check_stitch(
     asked = loaded.words.ids(question, "question")
     context = [token for part in parts for token in part]
     loaded.words.check_length(len(context) + len(asked), "chunks and question")
+    if other := other_kinds(loaded.model.config):
+        raise UsageError(f"stitching takes keys and values of all tokens, {loaded.name} has layers of kind {other[0]}")
     if shape_of(loaded.model.config)[0] <= _LAYER:
         raise UsageError("stitching takes a model of at least two layers")
 
@@ -140,7 +143,7 @@ def _joined(pieces: list[Any]) -> Any:
 
 
 def _off(one: Any, other: Any) -> float:
-    return float((one - other).abs().max())
+    return compare_logits([one], [other])
 
 
 def _by_deviation(stitched: list[tuple[Any, Any]], full: Any) -> list[int]:

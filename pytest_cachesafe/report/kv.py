@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
@@ -62,6 +63,9 @@ def _agreement(report: ReuseReport) -> Iterator[str]:
     if not verified:
         yield "  logits:  not compared (verify=0)"
         return
+    if report.largest_difference == math.inf:
+        yield "  logits:  no numbers (NaN or infinite): nothing can be said of the text"
+        return
     of = f"{verified} of {len(report.continuations)} continuations" if verified < len(report.continuations) else "all"
     generated = sum(c.generated_tokens for c in report.verified)
     bound = report.setting.tolerance
@@ -101,6 +105,9 @@ def _chat_agreement(report: ChatReport) -> Iterator[str]:
         return
     recompute = sum(t.recompute_seconds or 0.0 for t in report.turns)
     yield f"  prefill {seconds:.3f} s, {recompute:.3f} s without the kept cache; decoding costs the same either way"
+    if report.largest_difference == math.inf:
+        # The notes name the turns.
+        return
     yield (
         f"  logits differ by at most {report.largest_difference:.2g} from a run without cache;"
         f" greedy text {_same(report.same_text, report.turns)}"

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import shutil
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from pytest_cachesafe.kv import KVProbe
-from pytest_cachesafe.kv.caches import copy, length
+from pytest_cachesafe.kv import KVFailure, KVProbe
+from pytest_cachesafe.kv.caches import copy, crop, length, recurrent
 from pytest_cachesafe.kv.memory import bytes_per_token, measured_bytes
 from pytest_cachesafe.usage import UsageError
 
@@ -165,6 +166,64 @@ def test_a_sliding_window_is_copied_and_never_cut_back(sliding: KVProbe) -> None
     # What fell out of the window is gone.
     with pytest.raises(UsageError, match=r"way='crop': the cache of .* cannot be cut back; take way='copy'"):
         sliding.reuse(list(range(100, 120)), [[7, 8], [9]], way="crop")
+
+
+def test_what_is_for_full_attention_says_so(sliding: KVProbe) -> None:
+    before = sliding.tokens_computed
+    with pytest.raises(UsageError, match=r"cache='quantized' is for .* not for layers of kind sliding_attention"):
+        sliding.reuse("Hello", [" there"], "quantized")
+    with pytest.raises(UsageError, match=r"stitching takes .* has layers of kind sliding_attention"):
+        sliding.stitch([[1], [2]], [3])
+    # The model could not go back where the engine is said to.
+    with pytest.raises(UsageError, match=r"compare\(\): the engines' rules are those for full attention, .* sliding_"):
+        sliding.compare([{"role": "user", "content": "One"}])
+    assert sliding.tokens_computed == before
+
+
+def test_a_static_cache_of_older_transformers_is_not_blamed_on_the_model(
+    tiny: KVProbe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from transformers.cache_utils import Cache, StaticCache, StaticLayer
+
+    # Such as 5.6: no crop, and the length under another name.
+    monkeypatch.delattr(Cache, "is_croppable")
+    monkeypatch.delattr(StaticLayer, "crop")
+    for kind in (Cache, StaticCache, StaticLayer):
+        monkeypatch.delattr(kind, "get_max_length", raising=False)
+    with pytest.raises(UsageError, match=r"way='crop': transformers .* cannot cut back a static cache .*way='copy'"):
+        tiny.reuse([5] * 8, [[7], [9]], "static", way="crop", verify=0)
+    chat = [{"role": "user", "content": "One"}, {"role": "user", "content": "Two"}]
+    report = tiny.chat(chat, "static", new_tokens=2)
+    assert report.turns[1].rebuilt
+    assert report.same_text
+
+
+def test_a_recurrent_state_is_never_cut_back(tiny: KVProbe) -> None:
+    cache = tiny.prefilled([5] * 8)
+    assert not recurrent(cache)
+    # As transformers marks layers with a convolution's or a recurrence's state.
+    cache.layers[0].is_conv_states_initialized = True
+    assert recurrent(cache)
+    assert not crop(cache, 6)
+    assert length(cache) == 8
+
+
+def test_logits_without_numbers_are_no_agreement(tiny_folder: Path) -> None:
+    import torch
+
+    broken = KVProbe.load(tiny_folder)
+    with torch.no_grad():
+        broken._loaded.model.get_output_embeddings().weight.fill_(float("nan"))
+    options: dict[str, Any] = {"quantized": {"q_group_size": 16}, "new_tokens": 2, "min_reused": 0.0}
+    kinds = ["dynamic"] + ["quantized"] * (find_spec("optimum") is not None)
+    for kind in kinds:
+        more = options if kind == "quantized" else {**options, "quantized": None}
+        with pytest.raises(KVFailure, match=r"logits are no numbers \(NaN or infinite\) in 1 of 1 continuations"):
+            broken.assert_reuse([5] * 8, [[7]], cache=kind, **more)
+    chat = broken.chat([{"role": "user", "content": "One"}], new_tokens=2)
+    assert chat.same_text is False
+    assert "turn 0: logits are no numbers" in str(chat)
+    assert "greedy text" not in str(chat)
 
 
 def test_a_chat_on_a_sliding_window_is_right(sliding: KVProbe) -> None:

@@ -113,7 +113,23 @@ def test_what_the_template_drops_is_said(tiny: KVProbe) -> None:
     words = "not rendered: the template leaves out tools[0]; the model never sees what is sent there"
     assert report.notes == [words]
     assert f"  note: {words}" in str(report)
-    assert tiny.chat(body["messages"], verify=False, new_tokens=1).notes == ()
+    assert tiny.chat(body["messages"], verify=False, new_tokens=1).notes == []
+
+
+@pytest.mark.parametrize("given_reply", [True, False])
+def test_a_chat_stays_within_the_model(tiny: KVProbe, given_reply: bool) -> None:
+    chat = [{"role": "user", "content": "a" + " b" * 2030}]
+    room = 2048 - tiny.chat(chat, new_tokens=1, verify=False).turns[0].prompt_tokens
+    # Filled up to the last position: the last token of a reply has none.
+    turn = tiny.chat(chat, new_tokens=room + 1, verify=False).turns[0]
+    assert turn.cache_tokens <= 2048
+    before = tiny.tokens_computed
+    if given_reply:
+        chat.append({"role": "assistant", "content": " c" * (room + 20)})
+    with pytest.raises(UsageError, match=r"turn 0 \(prompt \d+, (reply|new_tokens=)") as caught:
+        tiny.chat(chat, new_tokens=1 if given_reply else room + 2, verify=False)
+    assert str(caught.value).endswith("the model takes 2048")
+    assert tiny.tokens_computed == before
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_cachesafe.engines.cache import PrefixCache
@@ -84,14 +84,70 @@ def test_a_bar_shows_what_there_is(reused: int, computed: int, longest: int) -> 
     assert ("#" in drawn) == (computed > 0) or not reused + computed
 
 
+@settings(deadline=None, max_examples=20)
+@given(
+    st.lists(st.text("abc é", min_size=1, max_size=8), min_size=1, max_size=3),
+    st.sampled_from(["vllm", "sglang", "lmcache", "llamacpp"]),
+    st.booleans(),
+)
+def test_tokens_and_seconds_are_of_one_run(tiny: KVProbe, questions: list[str], engine: str, warm: bool) -> None:
+    """The tiny model's template shortens old answers, so an engine may hold what the model's cache lost."""
+    cache = PrefixCache(engine, **({"block_size": 4} if engine == "vllm" else {}))
+    chat = [{"role": "user", "content": question} for question in questions]
+    for _ in range(1 + warm):
+        report = tiny.compare(chat, cache, new_tokens=3)
+        for one in report.turns:
+            assert one.reused_tokens == one.engine_tokens
+            assert one.computed_tokens == one.prompt_tokens - one.reused_tokens
+            # Nothing reused, nothing saved and nothing lost.
+            assert one.reused_tokens or one.seconds == one.recompute_seconds
+        assert report.chat.same_text
+        assert report.chat.largest_difference is not None
+        assert report.chat.largest_difference <= 1e-3
+
+
+def test_nothing_is_saved_where_nothing_is_reused(tiny: KVProbe) -> None:
+    # Blocks of 500 tokens: no prompt fills one.
+    report = tiny.compare(CHAT, "vllm", block_size=500, num_blocks=9, new_tokens=2)
+    assert (report.engine_tokens, report.prefill_saving, report.end_to_end_saving) == (0, 0.0, 0.0)
+    assert ": 0.0% saved\n" in str(report)
+    chat = tiny.chat(CHAT[:2], new_tokens=2)
+    assert chat.turns[0].seconds == chat.turns[0].recompute_seconds
+
+
+def test_a_prompt_larger_than_the_pool(tiny: KVProbe) -> None:
+    before = tiny.tokens_computed
+    with pytest.raises(
+        UsageError, match=r"^turn 0: vLLM refuses the prompt of \d+ tokens: .* need .* blocks, the whole"
+    ):
+        tiny.compare(CHAT, "vllm", block_size=4, num_blocks=3, new_tokens=2)
+    assert tiny.tokens_computed == before
+
+
+def test_a_reply_larger_than_the_pool(tiny: KVProbe) -> None:
+    prompt = tiny.chat(CHAT[:2], new_tokens=1, verify=False).turns[0].prompt_tokens
+    # Blocks for the prompt, one of vLLM's own, and none for a reply of 32 tokens.
+    report = tiny.compare(CHAT[:2], "vllm", block_size=4, num_blocks=prompt // 4 + 2, new_tokens=32)
+    assert report.turns[0].reply_tokens > 4
+    (words,) = report.chat.notes
+    assert words.startswith("turn 0: the engine has no room for the reply of ")
+    assert f"  note: {words}" in str(report)
+
+
 def test_an_engine_that_is_given_keeps_what_it_holds(tiny: KVProbe) -> None:
     cache = PrefixCache("vllm", block_size=4, num_blocks=200)
     cold = tiny.compare(CHAT, cache, new_tokens=2)
     warm = tiny.compare(CHAT, cache, new_tokens=2)
     assert cold.turns[0].engine_tokens == 0
     assert warm.turns[0].engine_tokens > 0  # type: ignore[operator]
-    # The model's own cache is empty at the start, whatever the engine holds.
-    assert warm.turns[0].reused_tokens == 0
+    # The model gets what the engine holds before anything is measured: tokens, table and seconds are of one run.
+    for one in (*cold.turns, *warm.turns):
+        assert one.reused_tokens == one.engine_tokens
+        assert one.computed_tokens == one.prompt_tokens - one.reused_tokens
+        assert one.dropped_tokens >= 0
+        assert one.same_text
+    assert f"reused:  {warm.engine_tokens} tokens" in str(warm)
+    assert warm.chat.computed_tokens == warm.chat.prompt_tokens - warm.engine_tokens
     with pytest.raises(UsageError, match="block_size= beside a PrefixCache"):
         tiny.compare(CHAT, cache, block_size=4)
     with pytest.raises(UsageError, match="unknown engine 'vlm'; did you mean 'vllm'"):

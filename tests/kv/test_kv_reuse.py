@@ -140,7 +140,10 @@ def test_text_ids_and_prompt_are_the_same_prefix(tiny: KVProbe) -> None:
         (7, [[1]], {}, "prefix: text, token ids or a Prompt, not int"),
         (Prompt("a", front_end="text level"), ["b"], {}, "a Prompt without token ids"),
         ([1] * 2049, [[1]], {}, "prefix has 2049 tokens, the model takes 2048"),
-        ([1] * 2040, [[1]], {}, "new tokens together has 2049 tokens, the model takes 2048"),
+        # 2,040 + 2 + 8 - 1: the last new token is never computed.
+        ([1] * 2040, [[1, 1]], {}, "last together has 2049 tokens, the model takes 2048"),
+        (Prompt("The library", front_end="another", token_ids=[5, 6, 7]), [[1]], {}, "prefix: the ids of this Prompt"),
+        ("a", [Prompt("The", front_end="another", token_ids=[5, 6, 7])], {}, r"continuations\[0\]: the ids of this"),
         ("a", ["b"], {"way": "borrow"}, "way='borrow': known are"),
         ("a", ["b"], {"new_tokens": 0}, "new_tokens=0: a whole number, at least 1"),
         ("a", ["b"], {"verify": -1}, "verify=-1: a whole number, at least 0"),
