@@ -167,7 +167,8 @@ def unit_vectors(raw: Any, count: int, who: str, dimension: int | None = None) -
         raise UsageError(f"{who}: the vector of text {int(np.argmin(largest))} is all zeros, which has no direction")
     scaled = array / largest
     norms = np.linalg.norm(scaled, axis=1, keepdims=True)
-    lengths = norms * largest
+    with np.errstate(over="ignore"):
+        lengths = norms * largest
     normalised = bool((np.abs(lengths - 1.0) <= _NEAR_ONE).all())
     found: Array = (scaled / norms).astype(np.float32)
     return found, normalised

@@ -265,6 +265,10 @@ def test_prompts_that_cannot_be_judged(prompts: Any, words: str) -> None:
 def test_an_encoder_that_gives_one_vector_for_everything() -> None:
     with pytest.raises(UsageError, match="gives the same vector for all 6 texts"):
         CollisionJudge(lambda texts: [[0.6, 0.8]] * len(texts), 0.9).collisions(PROMPTS)
+    # A table of vectors, which knows no other texts.
+    assert not CollisionJudge(at_angles({NOT[0]: 3, NOT[1]: 3}), 0.9).collisions(NOT)
+    with pytest.raises(UsageError, match="gives the same vector for all 3 texts"):
+        CollisionJudge(at_angles({NOT[0]: 3, NOT[1]: 3, SAME[0]: 3}), 0.9).collisions([*NOT, SAME[0]])
     # One that knows other texts too can find these two the same.
     blind = CollisionJudge(lambda texts: [[1.0, 0.0] if "API" in t else [len(t), 1.0] for t in texts], 0.9)
     assert not blind.collisions(NOT)

@@ -157,7 +157,9 @@ def test_code_that_comes_with_a_model_is_never_run(tmp_path: Path, modules: str,
 @settings(deadline=None, max_examples=60)
 @given(
     st.lists(
-        st.lists(st.floats(-1e300, 1e300, allow_nan=False), min_size=3, max_size=3).filter(any), min_size=1, max_size=5
+        st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=3, max_size=3).filter(any),
+        min_size=1,
+        max_size=5,
     )
 )
 def test_every_vector_has_length_1_afterwards(rows: list[list[float]]) -> None:
