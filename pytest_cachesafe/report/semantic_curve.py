@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["page", "picture"]
 
 _WIDTH, _HEIGHT = 720, 470
-_LEFT, _TOP, _RIGHT, _BOTTOM = 64, 40, 700, 360
+_LEFT, _TOP, _RIGHT, _BOTTOM = 64, 40, 692, 360
 _TICKS_X = (0.0, 0.01, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 _TICKS_Y = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
 # Thresholds that are written beside the curve of the cosine alone.
@@ -107,9 +107,10 @@ def _svg(report: SweepReport) -> Iterator[str]:
         f'<text transform="translate(16 {(_TOP + _BOTTOM) / 2}) rotate(-90)" text-anchor="middle">hits: share of the '
         "pairs with one answer</text>"
     )
+    budget = f"{report.budget:.2%}".replace(".00%", "%")
     yield (
         f'<line class="budget" x1="{_x(report.budget)}" y1="{_TOP}" x2="{_x(report.budget)}" y2="{_BOTTOM}"/>'
-        f'<text x="{_x(report.budget) + 4}" y="{_TOP + 12}">budget {report.budget:.2%}</text>'
+        f'<text x="{_x(report.budget) + 4}" y="{_TOP + 12}">budget {budget}</text>'
     )
     for found in report.curves:
         yield from _curve(report, found)

@@ -181,6 +181,30 @@ def test_the_users_own_sets_and_opposites_are_used() -> None:
     assert "Is a acute bed free?" in [mutant.text for mutant in bed]
 
 
+def test_a_name_gets_the_capitals_of_the_one_it_replaces() -> None:
+    tables = Tables.default().with_user(entities=[["gold card", "silver"]])
+    made = [make_mutants([f"What does {word} cost?"], only=["entity"], tables=tables)[0].text for word in
+            ("Silver", "the gold card", "SILVER")]  # fmt: skip
+    assert made == ["What does Gold card cost?", "What does the silver cost?", "What does GOLD CARD cost?"]
+
+
+def test_long_prompts_are_left_alone_and_told() -> None:
+    """Nothing that a prompt holds may take long: patterns meet the worst that four thousand characters can be."""
+    worst = [
+        "from a to " * 400,
+        "1." * 2000,
+        "a " * 2000,
+        "from ab " * 500,
+        "$1,000" * 600,
+        " " * 3990 + "x",
+        "in Abc " * 500,
+    ]
+    assert len(make_mutants(worst)) < 200
+    report = CollisionJudge(embed, 0.9).mutants(["Wait 3 days", "Wait 3 days " * 400])
+    assert {one.mutant.prompt for one in report.tried} == {"Wait 3 days"}
+    assert "1 prompts of more than 4,000 characters were not changed" in report.text()
+
+
 def test_a_mutant_that_is_a_prompt_of_the_set_is_left_out() -> None:
     """It has an answer of its own; that pair is judged as a pair."""
     pair = ["How do I enable it?", "How do I disable it?"]
@@ -201,6 +225,14 @@ def test_the_same_seed_draws_the_same_whatever_else_is_in_the_set(
         assert texts == {m.text for m in alone if m.mutator != "entity"}
     assert all(sum(m.mutator == name for m in among) <= most for name in (*MUTATORS, *TWINS))
     assert all(m.text != m.prompt and m.text not in given_prompts for m in among)
+
+
+@given(st.text(min_size=1, max_size=80).filter(lambda text: bool(text.strip())))
+@settings(deadline=None, max_examples=200)
+def test_any_text_can_be_given(text: str) -> None:
+    for mutant in make_mutants([text], per_prompt=3):
+        assert mutant.text != text
+        assert mutant.text.strip()
 
 
 def test_another_seed_draws_others() -> None:

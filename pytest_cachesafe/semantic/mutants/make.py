@@ -14,7 +14,10 @@ from pytest_cachesafe.usage import UsageError
 if TYPE_CHECKING:
     from pytest_cachesafe.semantic.tables import Tables
 
-__all__ = ["MUTATORS", "TWINS", "make_mutants"]
+__all__ = ["LONGEST", "MUTATORS", "TWINS", "make_mutants"]
+
+# Characters of a prompt that is changed. One word of a longer one hardly shows in its embedding.
+LONGEST = 4_000
 
 # By stable name.
 MUTATORS: dict[str, Mutator] = {
@@ -51,7 +54,7 @@ def make_mutants(
     per_prompt: int = 1,
     tables: Tables | None = None,
 ) -> list[Mutant]:
-    """Mutants of each prompt, at most `per_prompt` by each mutator and each twin.
+    """Mutants of each prompt up to `LONGEST` characters, at most `per_prompt` by each mutator and each twin.
 
     A prompt's mutants depend on the seed and on the prompt alone (entities: on the names in the set as well), so that
     adding a prompt does not change those of the others.
@@ -75,9 +78,11 @@ def make_mutants(
 
         tables = _Tables.default()
     found = PromptSet.of(prompts)
-    context = structure.context_of(found.texts, tables)
+    context = structure.context_of([text for text in found.texts if len(text) <= LONGEST], tables)
     made: list[Mutant] = []
     for prompt, place in zip(found.texts, found.places, strict=True):
+        if len(prompt) > LONGEST:
+            continue
         for name in wanted:
             mutator = MUTATORS.get(name)
             changes = list(mutator(prompt, context)) if mutator else list(TWINS[name](prompt))

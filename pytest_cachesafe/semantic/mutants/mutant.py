@@ -25,8 +25,10 @@ class Change(NamedTuple):
 class Context:
     """What the other prompts of the set offer."""
 
-    # Word in lower case = (word as written, other words of the set that may stand in its place).
+    # Name in lower case = others of the set that may stand in its place, as they are written.
     siblings: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    # Those names that are more than one word.
+    phrases: tuple[str, ...] = ()
     # Opposites of the user's own tables, both ways, in lower case.
     antonyms: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 

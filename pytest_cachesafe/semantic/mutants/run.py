@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from pytest_cachesafe.semantic.mutants.make import MUTATORS, TWINS, make_mutants
+from pytest_cachesafe.semantic.mutants.make import LONGEST, MUTATORS, TWINS, make_mutants
 from pytest_cachesafe.semantic.mutants.mutant import Mutant
 from pytest_cachesafe.semantic.mutants.result import MutantReport, TriedMutant
 from pytest_cachesafe.semantic.prompts import PromptSet
@@ -47,6 +47,9 @@ def mutants(
         )
     report = try_mutants(judge, made)
     report.seed, report.prompts, report.unit = seed, len(found), found.unit
+    long = sum(len(text) > LONGEST for text in found.texts)
+    if long:
+        report.notes.append(f"{long:,} prompts of more than {LONGEST:,} characters were not changed")
     wanted = tuple(only) if only is not None else (*MUTATORS, *TWINS)
     made_by = {one.mutator for one in made}
     report.without = [name for name in wanted if name not in made_by]

@@ -47,13 +47,18 @@ def direction(prompt: str, context: Context) -> Iterator[Change]:
 
 def entity(prompt: str, context: Context) -> Iterator[Change]:
     """A name replaced by another one that the set uses in such a place."""
-    for word, siblings in sorted(context.siblings.items()):
-        for match in re.finditer(rf"(?<![\w-]){re.escape(word)}(?![\w-])", prompt, _I):
-            for other in siblings:
-                # One that the prompt names already would say something twice.
-                if not re.search(rf"(?<![\w-]){re.escape(other)}(?![\w-])", prompt, _I):
-                    words = other if match[0] != match[0].lower() or other != other.lower() else like(other, match[0])
-                    yield Change(replaced(prompt, match, words), match[0], words, ("entity",))
+    low = prompt.lower()
+    # What is looked up is in the prompt; a set may have thousands of names.
+    words = [match.span() for match in _NAME.finditer(prompt)]
+    spans = [span for span in words if low[slice(*span)] in context.siblings]
+    for phrase in context.phrases:
+        spans += [match.span() for match in re.finditer(rf"(?<![\w-]){re.escape(phrase)}(?![\w-])", prompt, _I)]
+    for start, end in spans:
+        for other in context.siblings.get(low[start:end], ()):
+            # One that the prompt names already would say something twice.
+            if not re.search(rf"(?<![\w-]){re.escape(other)}(?![\w-])", prompt, _I):
+                name = like(other, prompt[start:end])
+                yield Change(prompt[:start] + name + prompt[end:], prompt[start:end], name, ("entity",))
 
 
 _LANGUAGES = ("German", "French", "Spanish", "Italian", "Dutch", "Polish", "Japanese", "Portuguese")
@@ -86,6 +91,9 @@ _CAPITAL = re.compile(
     r"(?<=[a-z]\s)([A-Z][\w+#]*[a-zA-Z])(?=\s*(?:[?.!,;:]|$)|\s+(?:for|in|on|with|when|and|or|if|to|from|using|at|by|per|run|work)\b)"
 )
 _NO_NAMES = frozenset((*LANGUAGES, *FORMATS, *MONTHS, *WEEKDAYS, *PERIODS))
+_NAME = re.compile(r"(?<![\w-])[\w+#]+(?![\w-])")
+# Siblings that a name may be replaced by.
+_MOST = 5
 _PLACE = re.compile(r"([a-z]+)\s+$")
 
 
@@ -97,18 +105,25 @@ def context_of(prompts: Sequence[str], tables: Tables) -> Context:
         for group in numbers:
             groups.setdefault(group, []).append(word.replace("_", " "))
     for _, words in sorted(groups.items()):
-        for word in words:
-            siblings.setdefault(word, []).extend(other for other in sorted(words) if other != word)
-    for names in _names(prompts, tables).values():
-        for name in names:
-            # The user's own sets are better than a guess.
-            if name.lower() not in tables.entities:
-                # One letter apart is how a name is misspelt.
-                others = (
-                    n for n in sorted(names) if n.lower() != name.lower() and not one_slip(n.lower(), name.lower())
-                )
-                siblings.setdefault(name.lower(), []).extend(others)
-    return Context({word: tuple(dict.fromkeys(words)) for word, words in siblings.items()}, _own_antonyms(tables))
+        _link(sorted(words), siblings)
+    own = frozenset(siblings)
+    for _, names in sorted(_names(prompts, tables).items()):
+        # The user's own sets are better than a guess.
+        _link(sorted(name for name in names if name.lower() not in own), siblings)
+    return Context(
+        {word: tuple(dict.fromkeys(words)) for word, words in siblings.items()},
+        tuple(sorted(word for word in siblings if not _NAME.fullmatch(word))),
+        _own_antonyms(tables),
+    )
+
+
+def _link(names: Sequence[str], siblings: dict[str, list[str]]) -> None:
+    """Give each name the ones after it, round the end."""
+    for at, name in enumerate(names):
+        others = (names[(at + step) % len(names)] for step in range(1, min(len(names), _MOST + 4)))
+        # One letter apart is how a name is misspelt.
+        apart = [n for n in others if n.lower() != name.lower() and not one_slip(n.lower(), name.lower())]
+        siblings.setdefault(name.lower(), []).extend(apart[:_MOST])
 
 
 def _names(prompts: Sequence[str], tables: Tables) -> dict[str, set[str]]:
