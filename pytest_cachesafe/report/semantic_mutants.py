@@ -47,7 +47,8 @@ def _lines(report: MutantReport, verbosity: int, mode: Redact) -> Iterator[str]:
             "CollisionJudge.compare before serving"
         )
     if report.without:
-        yield f"  nothing to change in these prompts for: {', '.join(report.without)}"
+        names = ", ".join(report.without)
+        yield f"  none by {names}: nothing to change, or what comes of it is a prompt of the set"
     yield "  detector: share of mutants that are told apart by their own kind, and of twins that rightly pass"
     yield "  a mutant probes the cache; that it reads oddly, or that users never ask it, is possible"
     for note in report.notes:

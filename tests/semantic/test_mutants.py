@@ -202,7 +202,7 @@ def test_long_prompts_are_left_alone_and_told() -> None:
     assert len(make_mutants(worst)) < 200
     report = CollisionJudge(embed, 0.9).mutants(["Wait 3 days", "Wait 3 days " * 400])
     assert {one.mutant.prompt for one in report.tried} == {"Wait 3 days"}
-    assert "1 prompts of more than 4,000 characters were not changed" in report.text()
+    assert "1 prompt of more than 4,000 characters not changed" in report.text()
 
 
 def test_a_mutant_that_is_a_prompt_of_the_set_is_left_out() -> None:

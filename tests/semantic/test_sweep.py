@@ -190,7 +190,7 @@ def test_ambiguous_pairs_are_left_out_or_count_as_different() -> None:
     pairs = [*separable(30), pair(900, 0.99, None), pair(901, 0.99, "ambiguous")]
     lenient, strict = swept(pairs), swept(pairs, strict=True)
     assert (lenient.different, lenient.ambiguous, strict.different) == (30, 2, 32)
-    assert "2 ambiguous pairs are left out" in lenient.text()
+    assert "2 pairs are ambiguous and left out" in lenient.text()
     assert strict.curve("cosine").at(0.98).wrong.count == 2
 
 
@@ -198,8 +198,8 @@ def test_repeats_count_once_and_equal_texts_not_at_all() -> None:
     pairs = separable(30)
     report = swept([*pairs, (pairs[0][1], pairs[0][0], "same"), ("Hello", "Hello", True)])
     assert (report.same, report.different) == (30, 30)
-    assert "1 pairs were given more than once" in report.text()
-    assert "1 pairs hold one text twice" in report.text()
+    assert "1 pair was given before and counted once" in report.text()
+    assert "1 pair holds one text twice, which every cache merges: left out" in report.text()
 
 
 @pytest.mark.parametrize(
@@ -299,3 +299,5 @@ def test_the_json_is_json() -> None:
     assert found["pairs"] == {"same": 30, "different": 30, "ambiguous": 0}
     assert found["advice"][0]["outcome"] == "too_few"
     assert len(found["curves"]["all"]) == 101
+    at = {point["threshold"]: point["wrong_share_of_served"] for point in found["curves"]["cosine"]}
+    assert (at[0.5], at[0.9], at[1.0]) == (0.5, 0.0, None)

@@ -49,7 +49,9 @@ def mutants(
     report.seed, report.prompts, report.unit = seed, len(found), found.unit
     long = sum(len(text) > LONGEST for text in found.texts)
     if long:
-        report.notes.append(f"{long:,} prompts of more than {LONGEST:,} characters were not changed")
+        report.notes.append(
+            f"{long:,} {'prompt' if long == 1 else 'prompts'} of more than {LONGEST:,} characters not changed"
+        )
     wanted = tuple(only) if only is not None else (*MUTATORS, *TWINS)
     made_by = {one.mutator for one in made}
     report.without = [name for name in wanted if name not in made_by]

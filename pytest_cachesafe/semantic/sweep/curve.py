@@ -34,7 +34,13 @@ class Point:
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
-        return {"threshold": self.threshold, "hits": self.hits.as_dict(), "wrong_hits": self.wrong.as_dict()}
+        wrong = self.served_wrongly
+        return {
+            "threshold": self.threshold,
+            "hits": self.hits.as_dict(),
+            "wrong_hits": self.wrong.as_dict(),
+            "wrong_share_of_served": None if wrong is None else round(wrong, 6),
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +110,7 @@ def smallest_safe(found: Curve, budget: float, confidence: float) -> Point | Non
 
     Thresholds are tested from the highest down, on a grid that does not depend on the pairs, and the first one that
     fails ends it: so the confidence holds for the one chosen, although many were tried (fixed-sequence testing, as in
-    Angelopoulos, Bates, Candès, Jordan, Lei, "Learn then Test", 2021, section 3).
+    Angelopoulos, Bates, Candès, Jordan, Lei, "Learn then Test", arXiv 2110.01052, 2021).
 
     Returns:
         None where there is none, or none that serves anything.

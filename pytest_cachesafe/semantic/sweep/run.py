@@ -146,11 +146,16 @@ def _check_option(name: str, value: object, least: float) -> None:
 def _notes(found: LabelledPairs, judge: CollisionJudge, strict: bool) -> list[str]:
     notes = list(judge.encoder.notes)
     if found.repeats:
-        notes.append(f"{found.repeats:,} pairs were given more than once and count once")
+        notes.append(f"{_pairs(found.repeats, 'was', 'were')} given before and counted once")
     if found.identical:
-        notes.append(f"{found.identical:,} pairs hold one text twice and are left out: every cache merges these")
+        notes.append(f"{_pairs(found.identical, 'holds', 'hold')} one text twice, which every cache merges: left out")
     ambiguous = found.count(None)
     if ambiguous:
-        fate = "count as different" if strict else "are left out"
-        notes.append(f"{ambiguous:,} ambiguous pairs {fate}")
+        notes.append(
+            f"{_pairs(ambiguous, 'is', 'are')} ambiguous and {'counted as different' if strict else 'left out'}"
+        )
     return notes
+
+
+def _pairs(count: int, one: str, many: str) -> str:
+    return f"{count:,} {f'pair {one}' if count == 1 else f'pairs {many}'}"
