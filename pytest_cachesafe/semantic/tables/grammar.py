@@ -19,6 +19,7 @@ __all__ = [
     "QUANTIFIERS",
     "SYMMETRIC",
     "TENSES",
+    "THIN",
     "VOCABULARY",
 ]
 
@@ -51,6 +52,13 @@ LIGHT = word_set(
     "document scheme company office shop store center website device machine pc term subject overall main favorite "
     "great top suitable viable worth regard regarding concern related facility package product spare handy hold "
     "fill carry provide request enquire ask set_up complete proceed ensure"
+)
+
+# Words that add little where only one prompt has them, though two of them are not the same.
+THIN = word_set(
+    "learn study buy visit watch read write play run post prepare create call choose pick eat cook wear order "
+    "basic true common cool important big interesting interest fun fast example far self human experience currently "
+    "go stay sort describe feature involve mention lead matter issue question answer idea fact thought opinion "
 )
 
 # Adverbs and the like which add nothing to a question.

@@ -37,7 +37,7 @@ def base_form(word: str, known: frozenset[str]) -> str:
 
 def _plural(word: str, known: frozenset[str]) -> str:
     if word.endswith("ies") and len(word) > 4:
-        return word[:-3] + "y"
+        return word[:-1] if word[:-1] in known else word[:-3] + "y"
     if word.endswith(("sses", "shes", "ches", "xes", "zzes")):
         return word[:-2]
     if word.endswith("oes") and word[:-2] in known:
