@@ -111,6 +111,7 @@ def test_the_window_is_what_sentence_transformers_takes(folder: Path, given: Any
 
 
 def test_files_that_cannot_be_read(folder: Path) -> None:
+    pytest.importorskip("tokenizers")
     (folder / "tokenizer.json").write_text("{", encoding="utf-8")
     with pytest.raises(UsageError, match=r"tokenizer\.json cannot be read"):
         ModelEncoder(folder).count("a")
