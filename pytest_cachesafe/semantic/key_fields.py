@@ -16,9 +16,9 @@ _LISTS = ("messages", "input", "contents")
 _SYSTEM_KEYS = ("system", "instructions", "systemInstruction", "system_instruction")
 _SYSTEM_ROLES = ("system", "developer")
 _TOOLS = ("tools", "toolConfig", "functions")
-# Whom a request is for. `user` is OpenAI's field for the end user (replaced by `safety_identifier` in 2025).
-_TENANT = ("tenant", "tenant_id", "organization", "organization_id", "org_id", "account_id", "customer_id", "user",
-           "user_id", "safety_identifier")  # fmt: skip
+_TENANT = ("tenant", "tenant_id", "organization", "organization_id", "org_id", "account_id", "workspace_id")
+# Within a tenant, or without one. `user` is OpenAI's field for it (replaced by `safety_identifier` in 2025).
+_USER = ("user_id", "user", "customer_id", "safety_identifier")
 _OTHER = "Answer as the night porter of a lighthouse, in rhymes."
 
 
@@ -172,8 +172,12 @@ FIELDS = (
         "another system prompt asks for another answer; put its checksum into the key or a filter",
     ),
     Field(
-        "tenant", "the tenant or user", Severity.ERROR, _get(_TENANT), _set(_TENANT, _other_name),
+        "tenant", "the tenant", Severity.ERROR, _get(_TENANT), _set(_TENANT, _other_name),
         "one customer is served another customer's answer; filter by tenant",
+    ),
+    Field(
+        "user", "the user", Severity.WARNING, _get(_USER), _set(_USER, _other_name),
+        "one user is served an answer made for another; filter by user, or name it in shared=, where all get the same",
     ),
     Field(
         "model", "the model", Severity.WARNING, _get(("model",)), _set(("model",), _other_name),

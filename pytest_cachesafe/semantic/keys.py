@@ -83,6 +83,7 @@ def check_keys(
     *,
     key: Callable[[Any], str] | None = None,
     partition: Callable[[Any], Any] | None = None,
+    shared: Sequence[str] = (),
 ) -> KeyReport:
     """Check what a cache embeds (`key`) and what it filters by (`partition`).
 
@@ -90,13 +91,17 @@ def check_keys(
         requests: prompts, request bodies or message lists, as the cache gets them.
         key: the text that is embedded, from a request; the last user message without it.
         partition: what must be equal besides (tenant, model, checksum of the system prompt …); nothing without it.
+        shared: parts that may share a key on purpose: history, system, tenant, user, model, tools.
 
     Raises:
-        UsageError: no requests, a key that is no text or blank, a partition that cannot be compared, or an encoder that
-            cannot be used.
+        UsageError: no requests, an unknown part, a key that is no text or blank, a partition that cannot be compared, or
+            an encoder that cannot be used.
     """
     from pytest_cachesafe.semantic.key_text import template_findings, window_findings
 
+    known = [part.name for part in FIELDS]
+    if isinstance(shared, str) or any(name not in known for name in shared):
+        raise UsageError(f"shared={shared!r}: a list of some of {', '.join(known)} is meant")
     if isinstance(requests, (str, bytes, Mapping)):
         raise UsageError("requests: a list of prompts or request bodies is meant, not a lone one")
     given = list(requests)
@@ -113,7 +118,7 @@ def check_keys(
     report.findings += template_findings(judge, texts)
     bodies = [index for index, request in enumerate(given) if not isinstance(request, str)]
     if bodies:
-        for part in FIELDS:
+        for part in (part for part in FIELDS if part.name not in shared):
             _check_part(report, part, given, made, bodies, make, judge)
     else:
         report.notes.append("the requests are texts: give request bodies to check what else the key must tell apart")

@@ -62,7 +62,7 @@ def codes(report: KeyReport) -> list[tuple[str, str]]:
 
 def openai(question: str, **extra: Any) -> dict[str, Any]:
     return {
-        "model": "m", "user": "acme", "tools": [{"type": "function", "function": {"name": "look_up"}}],
+        "model": "m", "tenant": "acme", "user": "ann", "tools": [{"type": "function", "function": {"name": "look_up"}}],
         "messages": [
             {"role": "system", "content": "Be brief."},
             {"role": "user", "content": "Tell me about plan A."},
@@ -93,7 +93,7 @@ def gemini(question: str) -> dict[str, Any]:
     ]
     system = {"parts": [{"text": "Be brief."}]}
     return {
-        "model": "m", "tenant": "acme", "contents": messages[1:], "systemInstruction": system,
+        "model": "m", "tenant": "acme", "user_id": "ann", "contents": messages[1:], "systemInstruction": system,
         "tools": [{"functionDeclarations": [{"name": "look_up"}]}],
     }  # fmt: skip
 
@@ -106,11 +106,11 @@ def test_a_key_of_the_last_message_alone_tells_nothing_else_apart(wire: Callable
     report = check_keys([wire(question) for question in QUESTIONS], judge())
     assert codes(report) == [
         ("key-last-message", "history"), ("key-not-partitioned", "system"), ("key-not-partitioned", "tenant"),
-        ("key-not-partitioned", "model"), ("key-not-partitioned", "tools"),
+        ("key-not-partitioned", "user"), ("key-not-partitioned", "model"), ("key-not-partitioned", "tools"),
     ]  # fmt: skip
     assert not report.passed
     assert report.text().startswith("cache keys: what was said before the last message is not in the key (5 of 5")
-    assert [str(finding.severity) for finding in report.findings] == ["error"] * 3 + ["warning"] * 2
+    assert [str(finding.severity) for finding in report.findings] == ["error"] * 3 + ["warning"] * 3
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -165,11 +165,17 @@ def test_text_that_is_embedded_but_hardly_weighs_is_not_told_apart() -> None:
 
 
 def test_requests_of_the_log_that_share_a_key_are_counted() -> None:
-    requests = [openai("And the other one?", user=name) for name in ("acme", "acme", "globex", "initech")]
+    requests = [openai("And the other one?", tenant=name) for name in ("acme", "acme", "globex", "initech")]
     report = check_keys(requests, judge())
     (tenant,) = (finding for finding in report.findings if finding.cause == "tenant")
     assert tenant.data["in_log"] == 2
     assert "2 requests of the log share a key although it differs" in tenant.message
+
+
+def test_what_is_shared_on_purpose_is_not_asked_for() -> None:
+    requests = [openai(question) for question in QUESTIONS]
+    report = check_keys(requests, judge(), shared=["user", "model"])
+    assert [finding.cause for finding in report.findings] == ["history", "system", "tenant", "tools"]
 
 
 def test_parts_that_no_request_has_are_not_asked_for() -> None:
@@ -260,6 +266,8 @@ def test_a_template_is_what_all_keys_share(before: str, after: str, variable: li
         ([openai("Hi")], {"key": lambda request: 3}, "request 0: key: a prompt is text, not an int"),
         ([openai("Hi")], {"partition": lambda request: request}, "partition gives dict"),
         ([{"model": "m"}], {}, "no prompt in it"),
+        ([openai("Hi")], {"shared": ["models"]}, "some of history, system, tenant, user, model, tools"),
+        ([openai("Hi")], {"shared": "model"}, "a list of some of"),
     ],
 )
 def test_what_cannot_be_checked_is_an_error(requests: Any, options: dict[str, Any], message: str) -> None:
@@ -268,6 +276,6 @@ def test_what_cannot_be_checked_is_an_error(requests: Any, options: dict[str, An
 
 
 def test_no_prompt_text_is_in_the_report() -> None:
-    requests = [openai(f"{question} xyzzy", user="acme-xyzzy") for question in QUESTIONS]
+    requests = [openai(f"{question} xyzzy", tenant="acme-xyzzy") for question in QUESTIONS]
     report = check_keys(requests, judge())
     assert "xyzzy" not in report.text() + json.dumps(report.as_dict(), allow_nan=False)
