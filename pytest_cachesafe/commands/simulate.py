@@ -60,7 +60,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         help="blocks in the pool, as the engine counts them: with vLLM's null block (default: no limit)",
     )  # fmt: skip
     parser.add_argument("--engine-option", metavar="NAME=VALUE", action="append", default=[],
-        help="another option of the engine's, e.g. policy=lfu, slots=4; repeatable",
+        help="another option of the engine's, e.g. policy=lfu, slots=4, caching=off; repeatable",
     )  # fmt: skip
     parser.add_argument("--model", metavar="M", help="renders messages: name, folder, .gguf")
     parser.add_argument("--trace-format", choices=_FORMATS, default="auto", help="default: as the first line shows")

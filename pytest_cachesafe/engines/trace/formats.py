@@ -111,12 +111,13 @@ def chat_reader(model: Any) -> Callable[[int, Any], Entry]:
     Raises:
         UsageError: the model is not found, or has no tokenizer.
     """
+    from pytest_cachesafe.engines.trace.left_out import Watch
     from pytest_cachesafe.frontends.resolve import resolve_front_end
     from pytest_cachesafe.messages import to_chat
-    from pytest_cachesafe.prefix.rendered import not_rendered
     from pytest_cachesafe.prompt import TemplateRaised
 
     front_end = resolve_front_end(model)
+    watch = Watch()
 
     def read(line: int, value: Any) -> Entry:
         fields = None
@@ -140,7 +141,7 @@ def chat_reader(model: Any) -> Callable[[int, Any], Entry]:
         entry = Entry(line, check_ids(list(ids), "the rendered prompt"), fields)
         if not entry.token_ids:
             raise BadEntry("the rendered prompt is empty")
-        entry.left_out = tuple(dict.fromkeys(missing.what for missing in not_rendered(prompt)))
+        entry.left_out = watch.kinds(prompt)
         if entry.conversation is None:
             entry.conversation = chat.key
         if not entry.output_ids and chat.generated is not None and chat.generated.token_ids is not None:
