@@ -12,6 +12,7 @@ from pytest_cachesafe.semantic.prompts import checked
 from pytest_cachesafe.usage import UsageError
 
 if TYPE_CHECKING:
+    from pytest_cachesafe.semantic.encoder import Encoder
     from pytest_cachesafe.semantic.judge import CollisionJudge
 
 __all__ = ["KeyReport", "check_keys"]
@@ -94,8 +95,8 @@ def check_keys(
         shared: parts that may share a key on purpose: history, system, tenant, user, model, tools.
 
     Raises:
-        UsageError: no requests, an unknown part, a key that is no text or blank, a partition that cannot be compared, or
-            an encoder that cannot be used.
+        UsageError: no requests, an unknown part, a key that is no text or blank, a partition that cannot be compared,
+            or an encoder that cannot be used.
     """
     from pytest_cachesafe.semantic.key_text import template_findings, window_findings
 
@@ -115,6 +116,8 @@ def check_keys(
     texts = list(places)
     report = KeyReport(judge.encoder.name, judge.threshold, len(given), len(texts), [])
     report.findings += window_findings(judge.encoder, texts, places)
+    if not report.findings:
+        _check_not_constant(judge.encoder, texts[:_TRIED])
     report.findings += template_findings(judge, texts)
     bodies = [index for index, request in enumerate(given) if not isinstance(request, str)]
     if bodies:
@@ -126,6 +129,20 @@ def check_keys(
     order = list(Severity)
     report.findings.sort(key=lambda finding: order.index(finding.severity))
     return report
+
+
+def _check_not_constant(encoder: Encoder, texts: Sequence[str]) -> None:
+    """With an encoder that gives the same vector for everything, a key that passes would mean nothing.
+
+    Raises:
+        UsageError: it does.
+    """
+    vectors = encoder.embed(texts)
+    if len(texts) > 1 and float(abs(vectors - vectors[0]).max()) <= 1e-6:
+        raise UsageError(
+            f"encoder {encoder.name} gives the same vector for {len(texts)} different keys: nothing was checked; give "
+            "the encoder that your cache uses"
+        )
 
 
 class _Keys:

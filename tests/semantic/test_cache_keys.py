@@ -275,6 +275,11 @@ def test_what_cannot_be_checked_is_an_error(requests: Any, options: dict[str, An
         check_keys(requests, judge(), **options)
 
 
+def test_an_encoder_that_tells_nothing_apart_is_an_error() -> None:
+    with pytest.raises(UsageError, match="same vector for 5 different keys"):
+        check_keys(list(QUESTIONS), CollisionJudge(lambda texts: [[1.0, 2.0] for _ in texts], 0.9))
+
+
 def test_no_prompt_text_is_in_the_report() -> None:
     requests = [openai(f"{question} xyzzy", tenant="acme-xyzzy") for question in QUESTIONS]
     report = check_keys(requests, judge())
