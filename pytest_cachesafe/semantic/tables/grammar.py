@@ -56,15 +56,15 @@ LIGHT = word_set(
 
 # Words that add little where only one prompt has them, though two of them are not the same.
 THIN = word_set(
-    "learn study buy visit watch read write play run post prepare create call choose pick eat cook wear order "
-    "basic true common cool important big interesting interest fun fast example far self human experience currently "
-    "go stay sort describe feature involve mention lead matter issue question answer idea fact thought opinion "
+    "learn study buy visit watch read write play run post prepare create call choose pick eat cook wear order basic "
+    "true common cool important big interesting interest fun fast example far self human experience currently go "
+    "stay sort describe feature involve mention lead matter issue question answer idea fact thought opinion"
 )
 
 # Adverbs and the like which add nothing to a question.
 FILLERS = word_set(
-    "regular standard normal official overall general typical usual approximate necessary required relevant "
-    "correct valid existing additional extra local nearby yet though sometime sometimes anywhere somewhere straight "
+    "regular standard normal official overall general typical usual approximate necessary required relevant correct "
+    "valid existing additional extra local nearby yet though sometime sometimes anywhere somewhere straight "
     "separate exact usually normally typically generally currently now still already ever even also too only_just "
     "always_just then again together own indeed anyway anyhow somehow eventually finally immediately today_just "
     "online_just here properly correctly successfully easily easy best better good suddenly ultimately legally "
@@ -180,13 +180,14 @@ VOCABULARY = word_set(
 # Words that are written for one another by a slip, though both exist; asked only where the other prompt has the second.
 CONFUSED: dict[str, tuple[str, ...]] = {}
 for _pair in word_list(
-    "form/from dose/does were/where then/than there/their there/they're their/there your/you to/too too/to "
-    "quite/quiet weather/whether by/buy now/know hear/here here/hear trail/trial trial/trail loose/lose fro/for "
-    "fir/for fo/of fo/for ot/to hte/the ad/and an/and si/is ti/it cna/can nad/and adn/and doe/does wont/won't "
-    "advise/advice advice/advise license/licence principal/principle stationary/stationery brake/break break/brake "
-    "past/passed plain/plane sight/site site/sight waist/waste meet/meat meat/meet male/mail mail/male sale/sail "
-    "debt/debit debit/debt buys/busy pubic/public manger/manager sing/sign untied/united clam/calm sever/server "
-    "bran/brand filed/field filing/filling causal/casual hose/house desert/dessert coarse/course cant/can't"
+    "calender/calendar form/from dose/does were/where then/than there/their there/they're their/there your/you "
+    "to/too too/to quite/quiet weather/whether by/buy now/know hear/here here/hear trail/trial trial/trail "
+    "loose/lose fro/for fir/for fo/of fo/for ot/to hte/the ad/and an/and si/is ti/it cna/can nad/and adn/and "
+    "doe/does wont/won't advise/advice advice/advise license/licence principal/principle stationary/stationery "
+    "brake/break break/brake past/passed plain/plane sight/site site/sight waist/waste meet/meat meat/meet "
+    "male/mail mail/male sale/sail debt/debit debit/debt buys/busy pubic/public manger/manager sing/sign "
+    "untied/united clam/calm sever/server bran/brand filed/field filing/filling causal/casual hose/house "
+    "desert/dessert coarse/course cant/can't"
 ):
     _wrong, _meant = _pair.split("/")
     CONFUSED[_wrong] = (*CONFUSED.get(_wrong, ()), _meant)

@@ -36,9 +36,9 @@ TURNS = word_set("right wait listen look question explain say basically on hang 
 
 # A clause of nothing but edge words is empty: ", right?", "Morning!".
 EDGE = word_set(
-    "so ok okay morning afternoon evening right sorry also and but now then thanks team correct yes urgent urgently "
-    "help question alright oh ah guys folks all there hiya hi hello hey yeah yep lol haha asap btw fyi mate again "
-    "quickly cheers ta anyway anyways kind best warm regards"
+    "wait listen look so ok okay morning afternoon evening right sorry also and but now then thanks team correct "
+    "yes urgent urgently help question alright oh ah guys folks all there hiya hi hello hey yeah yep lol haha asap "
+    "btw fyi mate again quickly cheers ta anyway anyways kind best warm regards"
 )
 
 # A clause of nothing but these and function words is courtesy if one of the marks is in it: "Sorry for the bother",
@@ -46,16 +46,16 @@ EDGE = word_set(
 COURTESY_MARKS = word_set(
     "thank thanks sorry apologies apologize apologise appreciate appreciated obliged grateful hope regards hello hi "
     "hiya hey dear help advise pardon forgive bother bothering disturb disturbing wondering curious curiosity favor "
-    "favour question questions regards greetings sincerely chance whom wish idea ideas interest interested mind"
+    "favour question questions greetings sincerely chance whom wish idea ideas interest interested mind"
 )
 COURTESY = COURTESY_MARKS | word_set(
     "please well doing day good great nice lovely weekend week silly dumb stupid quick basic simple noob newbie odd "
     "weird sir madam team support everyone all there folks guys friends friend kind best warm much many lot greatly "
-    "really very truly so just really deeply million advance kindly ask asking tell telling know knowing need "
-    "require want would like concern ignorance may might me you your yours my i we us it is are be am was were do "
-    "does can could if that this these any some one another more thing in of for from on about with to the a an or "
-    "and but not sure s m re ve d ll out bit time trouble someone somebody anyone anybody first advise assist "
-    "assistance help way moment who again finding fine today hear from"
+    "really very truly so just deeply million advance kindly ask asking tell telling know knowing need require want "
+    "would like concern ignorance may might me you your yours my i we us it is are be am was were do does can could "
+    "if that this these any some one another more thing in of for from on about with to the a an or and but not "
+    "sure s m re ve d ll out bit time trouble someone somebody anyone anybody first advise assist assistance help "
+    "way moment who again finding fine today hear"
 )
 
 # Contractions that are written without the apostrophe.

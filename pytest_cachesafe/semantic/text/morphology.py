@@ -58,9 +58,10 @@ def _roots(root: str, ending: str) -> tuple[str, ...]:
         # "stop" doubles its last letter, "boil" does not.
         single = root[-3:-2] in _VOWELS and root[-4:-3] not in _VOWELS
         return (root, root[:-1]) if single else (root,)
-    # "hope" before "hop" for "hoping", "open" before "opene" for "opening".
-    if root[-1] not in _VOWELS and root[-2] in _VOWELS and root[-3:-2] and root[-3] not in _VOWELS and len(root) <= 4:
-        return (root + "e", root)
+    # "hoping" is of "hope": "hop" would double its last letter. "Open" has two syllables, "list" two consonants.
+    short = len(root) <= 4 and root[-1] not in _VOWELS and root[-1] not in "wx" and root[-2] in _VOWELS
+    if short and root[-3] not in _VOWELS and not any(c in _VOWELS for c in root[:-2]):
+        return (root + "e",)
     return (root, root + "e")
 
 

@@ -12,6 +12,8 @@ __all__ = ["mended", "slips"]
 
 # Strange words and candidates looked at for two prompts.
 _MOST_STRANGE, _MOST_CANDIDATES = 24, 200
+# Of rare words, short ones are what a slip makes of a common one (oder); long ones are meant (hostel, hotel).
+_SHORT = 4
 # Letters of a word; longer runs are no words.
 _LONGEST = 40
 
@@ -49,7 +51,7 @@ def mended(
         )
         if best is not None:
             right[word] = best[1]
-    for word in list(rare)[:_MOST_STRANGE]:
+    for word in [w for w in rare if len(w) <= _SHORT][:_MOST_STRANGE]:
         best = min(((slips(word, c), c) for c in candidates if c in common), default=None)
         if best is not None and best[0] > 1:
             continue
