@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from pytest_cachesafe.perturb import node
 from pytest_cachesafe.prompt import Prompt
-from pytest_cachesafe.report.visible import clip, visible
+from pytest_cachesafe.report.visible import clip, redact, visible
 from pytest_cachesafe.usage import UsageError
 
 __all__ = ["Boundary", "Joined", "Words", "common_length"]
@@ -65,8 +66,13 @@ class Words:
                 )
         elif isinstance(value, str):
             ids = list(self.encode(value))
+        elif hasattr(value, "tolist"):
+            # Arrays and tensors; a batch of them stays nested, and is refused below.
+            ids = value.tolist()
+            ids = ids if isinstance(ids, list) else [ids]
         elif isinstance(value, Sequence) and not isinstance(value, (bytes, bytearray)):
-            ids = list(value)
+            # Numbers of numpy's and torch's own, too.
+            ids = [one.item() if hasattr(one, "item") else one for one in value]
         else:
             raise UsageError(f"{what}: text, token ids or a Prompt, not {type(value).__name__}")
         if not ids:
@@ -76,6 +82,13 @@ class Words:
                 raise UsageError(f"{what}[{index}] is {one!r}: token ids are 0 to {self.vocabulary - 1} for this model")
         self.check_length(len(ids), what)
         return ids
+
+    def begins(self, continuation: Any, prefix: Any, prefix_ids: list[int]) -> bool:
+        """Whether a continuation says all of the prefix again."""
+        left, right = (_text(value) for value in (prefix, continuation))
+        if left is not None and right is not None:
+            return right.startswith(left)
+        return self.ids(continuation, "continuation")[: len(prefix_ids)] == prefix_ids
 
     def check_length(self, tokens: int, what: str) -> None:
         """Refuse a sequence that the model was not made for.
@@ -116,13 +129,20 @@ class Words:
         return Joined(together, kept, words)
 
     def _merge(self, before: list[int], together: list[int], kept: int, name: str) -> str:
-        old, new = (visible(clip(self.decode(ids), _EXCERPT)) for ids in (before[kept:], together[kept : kept + 1]))
+        old, new = (_shown(self.decode(ids)) for ids in (before[kept:], together[kept : kept + 1]))
         lost = len(before) - kept
         tokens = "1 token" if lost == 1 else f"{lost} tokens"
         return (
-            f"prefix and {name} merge at their boundary: token {kept} is {new!r} in the whole prompt,"
-            f" {old!r} at the end of the prefix ({tokens} of the prefix not reusable)"
+            f"prefix and {name} merge at their boundary: token {kept} is {new} in the whole prompt,"
+            f" {old} at the end of the prefix ({tokens} of the prefix not reusable)"
         )
+
+
+def _shown(text: str) -> str:
+    """Tokens in an error, which no report redacts afterwards: as the running test's `--cachesafe-redact` allows."""
+    test = node.current_node()
+    mode: Any = "none" if test is None else test.settings["redact"].value
+    return repr(visible(clip(text, _EXCERPT))) if mode == "none" else redact(text, mode)
 
 
 def _text(value: Any) -> str | None:

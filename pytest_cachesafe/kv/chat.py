@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import difflib
 import math
+import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.engines.cache import PrefixCache
 from pytest_cachesafe.engines.request import Request
@@ -19,6 +21,9 @@ from pytest_cachesafe.prefix.compare import compare
 from pytest_cachesafe.prefix.rendered import not_rendered
 from pytest_cachesafe.prompt import Chat, Prompt, TemplateRaised
 from pytest_cachesafe.usage import UsageError
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.frontends.template import ChatTemplate
 
 __all__ = ["check_chat"]
 
@@ -60,6 +65,7 @@ def check_chat(
     chat = to_chat(messages)
     if chat.raw is not None:
         raise UsageError("chat() takes messages; use reuse() with texts or ids")
+    _warn_of_unread(template, template_kwargs or {})
     chat.settings = {**chat.settings, **(template_kwargs or {})}
     maker = CacheMaker(setting.cache, loaded.model.config, quantized)
     turns = _Turns(loaded, forward, maker, chat, new_tokens, step_by_step, engine)
@@ -86,6 +92,19 @@ def check_chat(
         notes.append(f"not rendered: the template leaves out {paths}; the model never sees what is sent there")
     report.notes = notes
     return report
+
+
+def _warn_of_unread(template: ChatTemplate, given: Mapping[str, Any]) -> None:
+    from pytest_cachesafe.stability import CachesafeWarning
+
+    known = getattr(template, "keywords", None)
+    for name in given:
+        if known is not None and name not in known:
+            near = difflib.get_close_matches(name, known, 1)
+            hint = f" (it reads {near[0]!r})" if near else ""
+            words = f"template keyword {name!r} is never read by {template.name}{hint}"
+            # This function, check_chat, the probe's method, the test.
+            warnings.warn(words, CachesafeWarning, stacklevel=4)
 
 
 class _Turns:
@@ -166,7 +185,7 @@ class _Turns:
         request.free()
 
     def _asks(self) -> Iterator[_Ask]:
-        messages = self.chat.messages
+        messages, last = self.chat.messages, None
         for index, message in enumerate(messages):
             self.history.append(message)
             following = messages[index + 1] if index + 1 < len(messages) else None
@@ -174,7 +193,13 @@ class _Turns:
             if role not in _ASKS or (role != "user" and following is not None and following.get("role") == role):
                 continue
             given = following if following is not None and following.get("role") == "assistant" else None
+            last = index + (given is not None)
             yield _Ask(list(self.history), given)
+        if last is not None and last + 1 < len(messages):
+            role = messages[last + 1].get("role")
+            self.notes.append(
+                f"not sent: messages from number {last + 1} (role {role!r}) on come behind the last request"
+            )
 
     def _prompt(self, messages: list[dict[str, Any]], ask: bool) -> Prompt:
         assert self.loaded.template is not None

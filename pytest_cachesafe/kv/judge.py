@@ -27,9 +27,21 @@ def judge_reuse(report: ReuseReport, min_reused: float, max_difference: float | 
     if report.reused_share < min_reused:
         wrong.append(
             f"{report.reused_tokens} of {report.prompt_tokens} prompt tokens reused"
-            f" ({_percent(report.reused_share)}), wanted at least {_percent(min_reused)}"
+            f" ({_percent(report.reused_share)}), wanted at least {_percent(min_reused)}{_why_little(report)}"
         )
     return wrong
+
+
+def _why_little(report: ReuseReport) -> str:
+    whole = next((i for i, c in enumerate(report.continuations) if c.repeats_prefix), None)
+    if whole is not None:
+        return f"; continuations[{whole}] begins with the prefix: give only what comes behind it"
+    worst = min(report.continuations, key=lambda c: c.reused_tokens / c.prompt_tokens)
+    behind = worst.prompt_tokens - worst.reused_tokens
+    return (
+        f"; continuations[{report.continuations.index(worst)}] adds {behind} tokens to"
+        f" {worst.reused_tokens}: take more into the prefix, or lower min_reused"
+    )
 
 
 def _differences(report: ReuseReport, bound: float) -> list[str]:

@@ -52,7 +52,7 @@ def load_model(name: str | os.PathLike[str], dtype: str, device: str) -> LoadedM
     """
     if dtype not in DTYPES:
         raise UsageError(f"dtype={dtype!r}: known are {', '.join(DTYPES)}")
-    need_transformers(f"loading {os.fspath(name)}", also=[("torch", "kv"), ("accelerate", "kv")])
+    need_transformers(f"loading {name_text(name)}", also=[("torch", "kv"), ("accelerate", "kv")])
     with loading_alone():
         folder = _folder(name)
         needed = _parameters(folder) * (4 if dtype == "float32" else 2)
@@ -104,7 +104,7 @@ def _load(folder: Path, name: Any, dtype: str, device: str, needed: int) -> Any:
     except RuntimeError as error:
         raise UsageError(f"device={device!r}: {one_line(error)}") from error
     try:
-        with _no_progress_bar():
+        with _quiet():
             loading: Any = AutoModelForCausalLM.from_pretrained(
                 str(folder),
                 local_files_only=True,
@@ -195,13 +195,16 @@ def _too_large(name: Any, needed: int, free: int | None) -> UsageError:
 
 
 @contextmanager
-def _no_progress_bar() -> Iterator[None]:
+def _quiet() -> Iterator[None]:
     from transformers.utils import logging
 
-    shown = logging.is_progress_bar_enabled()
+    shown, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
     logging.disable_progress_bar()
+    # Its table of missing weights would come before our line on them.
+    logging.set_verbosity_error()
     try:
         yield
     finally:
+        logging.set_verbosity(verbosity)
         if shown:
             logging.enable_progress_bar()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
@@ -186,11 +186,12 @@ class KVProbe:
         """
         from pytest_cachesafe.kv.judge import judge_reuse
 
-        if not 0 <= min_reused <= 1:
+        if not _is_number(min_reused) or not 0 <= min_reused <= 1:
             raise UsageError(f"min_reused={min_reused!r}: a share of the prompt tokens, 0 to 1")
-        if max_logit_difference is not None and not max_logit_difference >= 0:
+        if max_logit_difference is not None and not (_is_number(max_logit_difference) and max_logit_difference >= 0):
             raise UsageError(f"max_logit_difference={max_logit_difference!r}: a number, at least 0")
         report = self.reuse(prefix, continuations, cache, **options)
+        report.bound = max_logit_difference
         report.failures = judge_reuse(report, min_reused, max_logit_difference)
         if report.failures:
             raise KVFailure(report)
@@ -286,7 +287,7 @@ class KVProbe:
         return SideBySide(chat, simulated.label or simulated.engine, render_side_by_side)
 
     def ways(
-        self, prefix: Any, continuations: Sequence[Any], *, new_tokens: int = 4, verify: int | None = 2
+        self, prefix: Any, continuations: Iterable[Any], *, new_tokens: int = 4, verify: int | None = 2
     ) -> dict[str, ReuseReport]:
         """Private copies, one cache cropped back, and (wrong) one cache shared by all: a `ReuseReport` each.
 
@@ -295,6 +296,9 @@ class KVProbe:
         Raises:
             UsageError: see `reuse`.
         """
+        # Gone through three times; what is no list of them is refused in `reuse`.
+        if isinstance(continuations, Iterator):
+            continuations = list(continuations)
         names: tuple[Way, ...] = ("copy", "crop", "shared")
         return {
             name: self.reuse(prefix, continuations, way=name, new_tokens=new_tokens, verify=verify) for name in names
@@ -381,3 +385,7 @@ class KVProbe:
         """
         with working():
             return reencode(self._loaded.words, prompt, sampled)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)

@@ -55,6 +55,8 @@ class Continuation:
     generated_tokens: int = 0
     # Where the texts first part: how far our token lies below the best one there; 0 for the same text.
     text_gap: float | None = None
+    # It begins with all of the prefix: probably a whole prompt, where what comes behind the prefix was meant.
+    repeats_prefix: bool = False
 
 
 @dataclass
@@ -76,6 +78,8 @@ class ReuseReport:
     peak_bytes: int
     # What was merged at a boundary, in words.
     notes: list[str] = field(default_factory=list)
+    # Bound on logit differences that was given in place of the dtype's.
+    bound: float | None = None
     # What is not as it was asserted, in sentences, worst first.
     failures: list[str] = field(default_factory=list)
     layout: Callable[[Any], str] | None = field(default=None, repr=False)
@@ -148,6 +152,7 @@ class ReuseReport:
             "prefix_bytes": self.prefix_bytes,
             "peak_bytes": self.peak_bytes,
             "continuations": [asdict(c) for c in self.continuations],
+            "bound": self.setting.tolerance if self.bound is None else self.bound,
             "notes": list(self.notes),
             "failures": list(self.failures),
         }
@@ -246,6 +251,10 @@ class ChatReport:
             "turns": [asdict(t) for t in self.turns],
             "notes": list(self.notes),
         }
+
+    def text(self, verbosity: int = 0, redact: str = "none") -> str:
+        """The report for people; neither argument changes it, for it holds numbers and names."""
+        return str(self)
 
     def __str__(self) -> str:
         return repr(self) if self.layout is None else self.layout(self)

@@ -38,7 +38,7 @@ def check_reuse(
     """See `KVProbe.reuse`."""
     if way not in ("copy", "crop", "shared"):
         raise UsageError(f"way={way!r}: known are 'copy', 'crop' and 'shared'")
-    if isinstance(continuations, (str, bytes, Prompt, Mapping)):
+    if isinstance(continuations, (str, bytes, Prompt, Mapping)) or not isinstance(continuations, Iterable):
         raise UsageError(f"continuations takes a list, not {type(continuations).__name__}: [first, second, …]")
     for name, value in (("new_tokens", new_tokens), ("verify", verify)):
         least = 1 if name == "new_tokens" else 0
@@ -48,7 +48,8 @@ def check_reuse(
     if way == "crop" and setting.cache == "quantized":
         raise UsageError("way='crop': a quantized cache cannot be cut back; take way='copy'")
     prefix_ids = loaded.words.ids(prefix, "prefix")
-    joined = [loaded.words.join(prefix, c, i, boundary) for i, c in enumerate(continuations)]
+    given = list(continuations)
+    joined = [loaded.words.join(prefix, c, i, boundary) for i, c in enumerate(given)]
     if not joined:
         raise UsageError("continuations is empty: nothing to compare")
     if any(j.kept == 0 for j in joined):
@@ -80,6 +81,7 @@ def check_reuse(
             handling = time.perf_counter() - started
             done = forward(item.token_ids[kept:], cache)
             one = Continuation(len(item.token_ids), kept, done.tokens, done.seconds, handling)
+            one.repeats_prefix = loaded.words.begins(given[number], prefix, prefix_ids)
             report.continuations.append(one)
             if verify is None or number < verify:
                 _verify(loaded, forward, maker, item.token_ids, done.logits, cache, one, new_tokens)

@@ -75,6 +75,8 @@ class SideBySide:
             "prompt_tokens": self.chat.prompt_tokens,
             "stable_tokens": self.stable_tokens,
             "engine_tokens": self.engine_tokens,
+            "largest_difference": self.chat.largest_difference,
+            "same_text": self.chat.same_text,
             "prefill_seconds": self.prefill_seconds,
             "recompute_seconds": self.recompute_seconds,
             "decode_seconds": self.decode_seconds,
@@ -82,6 +84,10 @@ class SideBySide:
             "end_to_end_saving": self.end_to_end_saving,
             "turns": [asdict(t) for t in self.turns],
         }
+
+    def text(self, verbosity: int = 0, redact: str = "none") -> str:
+        """The report for people; neither argument changes it, for it holds numbers."""
+        return str(self)
 
     def __str__(self) -> str:
         return repr(self) if self.layout is None else self.layout(self)

@@ -67,6 +67,10 @@ class StitchReport:
             "points": [asdict(p) for p in self.points],
         }
 
+    def text(self, verbosity: int = 0, redact: str = "none") -> str:
+        """The report for people; neither argument changes it, for it holds numbers."""
+        return str(self)
+
     def __str__(self) -> str:
         return repr(self) if self.layout is None else self.layout(self)
 

@@ -33,11 +33,11 @@ def render_reuse(report: ReuseReport) -> str:
 
 
 def _reuse_lines(report: ReuseReport) -> Iterator[str]:
-    number, computed, whole = len(report.continuations), report.computed_tokens, report.prompt_tokens
-    continuations = "1 continuation" if number == 1 else f"{number} continuations"
+    computed, whole = report.computed_tokens, report.prompt_tokens
+    continuations = _count(len(report.continuations), "continuation")
     yield (
-        f"  prefill: prefix of {report.prefix_tokens} tokens once, {continuations}: {computed} tokens"
-        f" through the model, {whole} without reuse ({whole / computed:.1f}x)"
+        f"  prefill: prefix of {_count(report.prefix_tokens, 'token')} once, {continuations}:"
+        f" {_count(computed, 'token')} through the model, {whole} without reuse ({whole / computed:.1f}x)"
     )
     seconds = f"  seconds: {report.seconds:.3f}"
     handling = sum(c.handling_seconds for c in report.continuations)
@@ -45,7 +45,7 @@ def _reuse_lines(report: ReuseReport) -> Iterator[str]:
         seconds += f" ({handling:.3f} of them to {report.way} the cache)"
     if report.recompute_seconds is not None:
         seconds += f", {report.recompute_seconds:.3f} without reuse ({report.recompute_seconds / report.seconds:.1f}x)"
-    yield f"{seconds}, {report.setting.threads} threads, prefill alone: decoding costs the same either way"
+    yield f"{seconds}, {_count(report.setting.threads, 'thread')}, prefill alone: decoding costs the same either way"
     yield from _agreement(report)
     by_config = f"{report.bytes_per_token} bytes a token by the configuration; " if report.bytes_per_token else ""
     yield (
@@ -69,18 +69,24 @@ def _agreement(report: ReuseReport) -> Iterator[str]:
     of = f"{verified} of {len(report.continuations)} continuations" if verified < len(report.continuations) else "all"
     generated = sum(c.generated_tokens for c in report.verified)
     bound = report.setting.tolerance
-    allowed = "no bound: a quantized cache is lossy" if bound is None else f"bound {bound:g} for {report.setting.dtype}"
+    if report.bound is not None:
+        allowed = f"bound {report.bound:g}, as given"
+    elif bound is None:
+        allowed = "no bound: a quantized cache is lossy"
+    else:
+        coarse = ", a coarse one: float32 proves more" if report.setting.dtype == "bfloat16" else ""
+        allowed = f"bound {bound:g} for {report.setting.dtype}{coarse}"
     yield (
         f"  logits:  largest difference {report.largest_difference:.2g} ({allowed}), compared for {of};"
-        f" greedy text {_same(report.same_text, report.verified)} over {generated} tokens"
+        f" greedy text {_same(report.same_text, report.verified)} over {_count(generated, 'token')}"
     )
 
 
 def render_chat(report: ChatReport) -> str:
     """The text of a chat report, with a waterfall over its turns."""
     head = (
-        f"KV cache kept over {len(report.turns)} turns: {report.computed_tokens} of {report.prompt_tokens} prompt"
-        f" tokens computed [{_setting(report.setting)}]"
+        f"KV cache kept over {_count(len(report.turns), 'turn')}: {report.computed_tokens} of {report.prompt_tokens}"
+        f" prompt tokens computed [{_setting(report.setting)}]"
     )
     notes = [f"  note: {visible(words)}" for words in report.notes]
     return "\n".join([head, *_turns(report.turns), *_chat_agreement(report), *notes])
@@ -105,8 +111,12 @@ def _chat_agreement(report: ChatReport) -> Iterator[str]:
         return
     recompute = sum(t.recompute_seconds or 0.0 for t in report.turns)
     yield f"  prefill {seconds:.3f} s, {recompute:.3f} s without the kept cache; decoding costs the same either way"
-    if report.largest_difference == math.inf:
-        # The notes name the turns.
+    yield from _differ(report)
+
+
+def _differ(report: ChatReport) -> Iterator[str]:
+    # Where logits are no numbers, the notes name the turns.
+    if report.same_text is None or report.largest_difference in (None, math.inf):
         return
     yield (
         f"  logits differ by at most {report.largest_difference:.2g} from a run without cache;"
@@ -119,7 +129,7 @@ def render_side_by_side(report: SideBySide) -> str:
     chat, engine = report.chat, visible(report.engine)
     whole = chat.prompt_tokens
     lines = [
-        f"{len(report.turns)} turns, {whole} prompt tokens [{engine}; {_setting(chat.setting)}]",
+        f"{_count(len(report.turns), 'turn')}, {whole} prompt tokens [{engine}; {_setting(chat.setting)}]",
         f"  stable:  {report.stable_tokens} tokens ({_percent(report.stable_tokens, whole)}) as in the request before",
         f"  reused:  {report.engine_tokens} tokens ({_percent(report.engine_tokens, whole)}) by {engine}",
         f"  prefill: {report.prefill_seconds:.3f} s with reuse, {report.recompute_seconds:.3f} s without:"
@@ -136,7 +146,7 @@ def render_side_by_side(report: SideBySide) -> str:
             f"  {turn.seconds:9.3f}  {turn.recompute_seconds or 0.0:7.3f}  {turn.decode_seconds:8.3f}"
             f"  {bar(turn.reused_tokens, turn.computed_tokens, longest)}{decoded}"
         )
-    lines += [f"  note: {visible(words)}" for words in chat.notes]
+    lines += [*_differ(chat), *(f"  note: {visible(words)}" for words in chat.notes)]
     return "\n".join(lines)
 
 
@@ -168,6 +178,10 @@ def bar(reused: int, computed: int, longest: int) -> str:
 
 def _setting(setting: Setting) -> str:
     return visible(str(setting))
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 def _same(same: bool | None, compared: Sequence[Continuation | ChatTurn]) -> str:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_cachesafe.kv import KVProbe
+from pytest_cachesafe.perturb import node
+from pytest_cachesafe.perturb.node import NodeState
 from pytest_cachesafe.usage import UsageError
 
 WORDS = st.text(" ab1\n.é", min_size=1, max_size=8)
@@ -39,6 +43,17 @@ def test_a_merge_that_is_reported_costs_its_tokens(tiny: KVProbe, way: str) -> N
     assert report.prefix_intact
     assert "merge at their boundary" in report.notes[0]
     assert report.notes[0] in str(report)
+
+
+def test_a_merge_shows_no_text_where_reports_show_none(tiny: KVProbe, monkeypatch: pytest.MonkeyPatch) -> None:
+    test = node.current_node()
+    assert test is not None
+    hidden = {**test.settings, "redact": SimpleNamespace(value="text")}
+    monkeypatch.setattr(NodeState, "settings", hidden)
+    with pytest.raises(UsageError) as caught:
+        tiny.reuse("Question: ", ["When?"], verify=0)
+    assert "When" not in str(caught.value)
+    assert "is [5 characters] in the whole prompt, [1 character] at the end of the prefix" in str(caught.value)
 
 
 def test_ids_cannot_merge(tiny: KVProbe) -> None:

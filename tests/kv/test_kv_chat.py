@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_cachesafe.kv import ChatReport, KVProbe
+from pytest_cachesafe.stability import CachesafeWarning
 from pytest_cachesafe.usage import UsageError
 
 CHAT: list[dict[str, Any]] = [
@@ -114,6 +115,21 @@ def test_what_the_template_drops_is_said(tiny: KVProbe) -> None:
     assert report.notes == [words]
     assert f"  note: {words}" in str(report)
     assert tiny.chat(body["messages"], verify=False, new_tokens=1).notes == []
+
+
+def test_what_is_never_sent_is_said(tiny: KVProbe) -> None:
+    report = tiny.chat([*CHAT[:2], {"role": "swordfish", "content": "x"}], verify=False, new_tokens=1)
+    assert report.notes[0] == "not sent: messages from number 2 (role 'swordfish') on come behind the last request"
+    given = [*CHAT[:2], {"role": "assistant", "content": "I am."}]
+    assert tiny.chat(given, verify=False).notes == []
+    assert len(tiny.chat([*given, {"role": "system", "content": "x"}], verify=False).notes) == 1
+
+
+def test_a_keyword_that_no_template_reads_is_warned_of(tiny: KVProbe) -> None:
+    for run in (tiny.chat, tiny.compare):
+        with pytest.warns(CachesafeWarning, match=r"keyword 'nobody_reads' is never read by chat template") as caught:
+            run(CHAT[:2], new_tokens=1, template_kwargs={"nobody_reads": 1})
+        assert caught[0].filename == __file__
 
 
 @pytest.mark.parametrize("given_reply", [True, False])

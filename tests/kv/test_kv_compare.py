@@ -46,6 +46,8 @@ def test_report_side_by_side(desk: SideBySide) -> None:
     assert f"stable:  {desk.stable_tokens} tokens" in text
     assert f"reused:  {desk.engine_tokens} tokens" in text
     assert "decoding included" in text
+    assert "from a run without cache; greedy text the same" in text
+    assert desk.as_dict()["same_text"] is True
     assert not any(word in text for word in ("librarian", "novel", "read"))
 
 

@@ -93,10 +93,27 @@ def test_a_failure_has_all_in_its_first_line_and_its_report_with_it() -> None:
         "KV cache reuse does not hold: reused and recomputed logits differ by 0.5 in continuation 1, allowed are 0.001"
         " [m, float32, dynamic cache, cpu]"
     )
-    assert lines[1] == "  also: 180 of 200 prompt tokens reused (90.0%), wanted at least 95.0%"
+    assert lines[1] == (
+        "  also: 180 of 200 prompt tokens reused (90.0%), wanted at least 95.0%; continuations[0] adds 10 tokens to 90:"
+        " take more into the prefix, or lower min_reused"
+    )
     assert KVFailure(bad).report is bad
     assert "a merged token" in bad.text()
     assert "a merged token" not in bad.text(0, "text")
+
+
+def test_whole_prompts_given_as_continuations_are_told() -> None:
+    (words,) = judge_reuse(report(repeats_prefix=True), 0.95, None)
+    assert words.endswith("; continuations[1] begins with the prefix: give only what comes behind it")
+
+
+def test_details_show_the_bound_that_was_judged_by() -> None:
+    given = report()
+    given.bound = 0.0
+    assert "(bound 0, as given)" in str(given)
+    assert given.as_dict()["bound"] == 0.0
+    assert report().as_dict()["bound"] == 1e-3
+    assert "(bound 4 for bfloat16, a coarse one: float32 proves more)" in str(report("bfloat16"))
 
 
 def test_no_percentage_says_all_of_less_than_all() -> None:

@@ -72,13 +72,22 @@ def _another_kind(folder: Path) -> None:
         (_another_kind, "cannot be loaded: "),
     ],
 )
-def test_damaged_models(tiny_folder: Path, tmp_path: Path, damage: Callable[[Path], None], words: str) -> None:
+def test_damaged_models(
+    tiny_folder: Path, tmp_path: Path, damage: Callable[[Path], None], words: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     folder = tmp_path / "model"
     shutil.copytree(tiny_folder, folder)
     damage(folder)
     with pytest.raises(UsageError, match=words) as caught:
         KVProbe.load(folder)
     assert "\n" not in str(caught.value)
+    # One line: transformers' own table of what is missing does not come before it.
+    assert capfd.readouterr() == ("", "")
+
+
+def test_a_name_that_is_none() -> None:
+    with pytest.raises(UsageError, match="a model is given by name or path, not by NoneType"):
+        KVProbe.load(None)  # type: ignore[arg-type]
 
 
 def test_too_little_memory_says_what_it_needed(tiny_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -132,6 +134,8 @@ def test_text_ids_and_prompt_are_the_same_prefix(tiny: KVProbe) -> None:
         ("", ["a"], {}, "prefix is empty"),
         ("a", [], {}, "continuations is empty"),
         ("a", "b", {}, r"continuations takes a list, not str"),
+        ("a", None, {}, r"continuations takes a list, not NoneType"),
+        ("a", 5, {}, r"continuations takes a list, not int"),
         ("a", [""], {}, r"continuations\[0\] is empty"),
         ([1, 50_000], [[1]], {}, r"prefix\[1\] is 50000: token ids are 0 to 49151 for this model"),
         ([1, True], [[1]], {}, r"prefix\[1\] is True"),
@@ -162,8 +166,36 @@ def test_mistakes_are_one_line_and_nothing_runs(
 
 
 @pytest.mark.parametrize(
-    ("name", "value"), [("min_reused", 1.5), ("max_logit_difference", -1.0), ("max_logit_difference", float("nan"))]
+    ("name", "value"),
+    [
+        ("min_reused", 1.5),
+        ("min_reused", "0.8"),
+        ("max_logit_difference", "1"),
+        ("max_logit_difference", -1.0),
+        ("max_logit_difference", float("nan")),
+    ],
 )
-def test_bounds_that_are_none(tiny: KVProbe, name: str, value: float) -> None:
+def test_bounds_that_are_none(tiny: KVProbe, name: str, value: Any) -> None:
     with pytest.raises(UsageError, match=f"{name}="):
-        tiny.assert_reuse("a", ["b"], **{name: value})  # type: ignore[arg-type]
+        tiny.assert_reuse("a", ["b"], **{name: value})
+
+
+def test_a_whole_prompt_as_a_continuation_is_told(tiny: KVProbe) -> None:
+    for whole in (NOTES + QUESTIONS[0], tiny.encode(NOTES + QUESTIONS[0])):
+        with pytest.raises(
+            KVFailure, match=r"continuations\[1\] begins with the prefix: give only what comes behind it"
+        ):
+            tiny.assert_reuse(NOTES, [QUESTIONS[0], whole], verify=0)
+
+
+def test_ids_of_arrays_and_generators(tiny: KVProbe) -> None:
+    import torch
+
+    wanted = tiny.reuse([1, 2, 3], [[4]], verify=0).prompt_tokens
+    ids = torch.tensor([1, 2, 3])
+    assert tiny.reuse(ids, [ids[:1].numpy()], verify=0).prompt_tokens == wanted
+    assert tiny.reuse(list(ids.numpy()), [list(ids[:1])], verify=0).prompt_tokens == wanted
+    with pytest.raises(UsageError, match=r"prefix\[0\] is \[1, 2, 3\]"):
+        tiny.reuse(ids[None], [[4]])
+    made = tiny.ways([1, 2, 3], ([4] for _ in range(2)), verify=0, new_tokens=1)
+    assert [len(report.continuations) for report in made.values()] == [2, 2, 2]
