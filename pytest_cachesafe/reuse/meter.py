@@ -24,8 +24,7 @@ class ReuseMeter:
 
     def __init__(self, cache: PrefixCache) -> None:
         self.cache = cache
-        bounded = any(name in cache.given for name in cache.bounds)
-        self._unbounded = cache.unbounded() if bounded else None
+        self._unbounded = cache.unbounded() if cache.bounded else None
         self._shared: PrefixCache | None = None
         self._namespaces: set[tuple[str | None, Any]] = set()
         # Until a second namespace comes, all prompts so far, with their answers: what a shared cache would hold.
@@ -65,6 +64,7 @@ class ReuseMeter:
             out.continued_tokens = len(earlier.token_ids)
             out.stable_tokens = common_prefix(earlier.token_ids, ids)
             most = max(possible, anywhere or 0)
+            out.cannot_rewind = bool(sent.unusable_tokens)
             if self.cache.limits is None:
                 out.rounding_tokens = max(out.stable_tokens - most, 0)
         return out

@@ -31,6 +31,8 @@ class RequestReuse:
     reset: str | None = None
     # Stable, but not in whole blocks, or the last token of the prompt, which is always computed.
     rounding_tokens: int = 0
+    # The engine holds them, but a recurrent or hybrid model cannot go back to an earlier token.
+    cannot_rewind: bool = False
     # Stored under another salt or adapter.
     namespace_tokens: int = 0
     # Was stored, and thrown out for lack of room.

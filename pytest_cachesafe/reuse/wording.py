@@ -85,6 +85,8 @@ def _failures(report: EngineReport) -> Iterator[str]:
 
 def _rounding(request: RequestReuse, report: EngineReport) -> str:
     """Why tokens that are the same and were stored are computed all the same."""
+    if request.cannot_rewind:
+        return "that the engine holds: a recurrent or hybrid model cannot go back to an earlier token"
     if request.stable_tokens >= request.tokens:
         last = "of the last block: the last token of a prompt is always computed"
         return last if report.unit > 1 else "at the end: the last token of a prompt is always computed"

@@ -182,7 +182,9 @@ def test_words_for_what_is_not_found() -> None:
     single = assert_reuse([A, A], engine="sglang").text()
     assert "1 token at the end: the last token of a prompt is always computed" in single
     cut = check_reuse([A, [*A[:40], 7]], engine=PrefixCache("llamacpp", model_type="recurrent"))
-    assert "40 tokens that llama.cpp does not find again" in cut.text()
+    assert (
+        "40 tokens that the engine holds: a recurrent or hybrid model cannot go back to an earlier token" in cut.text()
+    )
 
 
 @pytest.mark.parametrize(
