@@ -72,6 +72,8 @@ def test_certain(a: str, b: str, kind: str) -> None:
         ("Are all seats taken?", "Are some seats taken?", "quantifier"),
         ("Only owners can rename it", "Owners can rename it", "quantifier"),
         ("Why did the job stop?", "Why will the job stop?", "tense"),
+        ("Did the job log it?", "Does the job log it?", "tense"),
+        ("Who was the owner?", "Who is the owner?", "tense"),
         ("Is Mira the owner?", "Did Mira use to be the owner?", "tense"),
         ("Can I bring a parrot?", "Can I bring a rabbit?", "substitution"),
         ("When do I sign the form?", "Where do I sign the form?", "substitution"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Literal
 
 from pytest_cachesafe.semantic.slots.compare_values import compare_values
@@ -281,11 +281,16 @@ class Contrast:
             # "Why is it declined", "why was it being declined".
             return []
         # "Is" for "was" is written as often for no reason as for one; "used to" and "will" are meant.
-        meant = ("used" in a and "used" not in b) or ("used" in b and "used" not in a)
-        apart = ("past" in a and "future" in b - a) or ("past" in b and "future" in a - b)
-        if meant or apart or ("becoming" in a) != ("becoming" in b):
+        meant = ("used" in a) != ("used" in b) or self._one_each(a, b, "did", "does")
+        apart = any(self._one_each(a, b, past, "future") for past in ("past", "did"))
+        who = self.a.template[:1] and self.a.template[0].value == "who" and self._one_each(a, b, "past", "present")
+        if meant or apart or who or ("becoming" in a) != ("becoming" in b):
             return [Found("tense", "suspect", self.a.tenses, self.b.tenses)]
         return []
+
+    @staticmethod
+    def _one_each(a: set[Hashable], b: set[Hashable], one: str, other: str) -> bool:
+        return (one in a and one not in b and other in b - a) or (one in b and one not in a and other in a - b)
 
     def _question_words(self) -> list[Found]:
         if not self.aligned:

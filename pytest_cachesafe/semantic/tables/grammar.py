@@ -33,8 +33,8 @@ AUX = word_set(
 )
 
 TENSES = {
-    "did": "past", "was": "past", "were": "past", "had": "past", "past_be": "used", "will": "future", "shall": "future",
-    "do": "present", "does": "present", "is": "present", "are": "present", "am": "present", "becoming": "becoming",
+    "did": "did", "was": "past", "were": "past", "had": "past", "past_be": "used", "will": "future", "shall": "future",
+    "do": "does", "does": "does", "is": "present", "are": "present", "am": "present", "becoming": "becoming",
     "being": "being",
 }  # fmt: skip
 
