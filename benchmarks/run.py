@@ -17,8 +17,9 @@ def main() -> int:
     models = ["HuggingFaceTB/SmolLM2-135M-Instruct"]
     models += [str(folder) for folder in [tokenizer_folder("qwen3")] if folder.is_dir()]
     status = 0
-    for command in (["growing_chat.py", *models], ["startup.py"], ["lint.py"], ["engines.py"], ["kv.py"]):
-        status |= subprocess.call([sys.executable, str(HERE / command[0]), *command[1:]])
+    status |= subprocess.call([sys.executable, str(HERE / "growing_chat.py"), *models])
+    for name in ("startup.py", "lint.py", "engines.py", "kv.py", "collisions.py"):
+        status |= subprocess.call([sys.executable, str(HERE / name)])
     return status
 
 

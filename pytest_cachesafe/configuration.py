@@ -15,7 +15,7 @@ from typing import Any
 
 from pytest_cachesafe.usage import UsageError
 
-__all__ = ["KEYS", "LINT_KEYS", "PREFIX_KEYS", "closest", "file_stamp", "read_table"]
+__all__ = ["KEYS", "LINT_KEYS", "PREFIX_KEYS", "SEMANTIC_KEYS", "closest", "file_stamp", "read_table"]
 
 # Read by `pytest_cachesafe.prefix.accept`.
 PREFIX_KEYS = ("accept",)
@@ -38,7 +38,9 @@ LINT_KEYS = (
     "sanitizers",
     "flags",
 )
-KEYS = PREFIX_KEYS + LINT_KEYS
+# Read by `pytest_cachesafe.semantic.tables`.
+SEMANTIC_KEYS = ("semantic",)
+KEYS = PREFIX_KEYS + LINT_KEYS + SEMANTIC_KEYS
 
 
 def closest(word: object, known: Iterable[str], *, names: bool = True) -> str:

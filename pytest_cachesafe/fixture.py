@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from pytest_cachesafe.kv.probe import KVProbe
     from pytest_cachesafe.options import Settings
     from pytest_cachesafe.recording import Recording
+    from pytest_cachesafe.semantic.judge import CollisionJudge
 
 __all__ = ["Cachesafe", "SnapshotChanged"]
 
@@ -101,6 +102,28 @@ class Cachesafe:
             self._probes[key] = KVProbe.load(key)
         found: KVProbe = self._probes[key]
         return found
+
+    def semantic(self, encoder: Any = None, threshold: Any = None, **options: Any) -> CollisionJudge:
+        """A judge of semantic-cache collisions; the encoder is loaded once per session, when a cosine is asked for.
+
+        Args:
+            encoder: what the cache embeds with, or the cache itself (see `CollisionJudge`). Default: option `encoder`,
+                else all-MiniLM-L6-v2.
+            threshold: cosine similarity at and above which the cache merges. Default: option `threshold`, else 0.95.
+            options: tables and verifier, see `CollisionJudge`.
+
+        Raises:
+            UsageError: a threshold that is none.
+        """
+        from pytest_cachesafe.semantic.encoder import DEFAULT_ENCODER
+        from pytest_cachesafe.semantic.judge import DEFAULT_THRESHOLD, CollisionJudge
+
+        if encoder is None:
+            encoder = self.settings["encoder"].value or DEFAULT_ENCODER
+        if threshold is None:
+            given = self.settings["threshold"].value
+            threshold = DEFAULT_THRESHOLD if given is None else given
+        return CollisionJudge(encoder, threshold, **options)
 
     @contextmanager
     def record(self, template: Any = None, key: str | None = None) -> Iterator[Recording]:

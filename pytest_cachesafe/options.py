@@ -105,6 +105,17 @@ def _positive(value: Any) -> int:
     return number
 
 
+def _threshold(value: Any) -> str | float:
+    """Read at once, so that a wrong one stops the run and not a test."""
+    from pytest_cachesafe.semantic.threshold import parse_threshold
+    from pytest_cachesafe.usage import UsageError
+
+    try:
+        return f"similarity:{parse_threshold(value)!r}"
+    except UsageError as error:
+        raise ValueError(str(error).removeprefix("threshold ")) from None
+
+
 def _switch(value: Any) -> bool:
     if isinstance(value, bool):
         return value
@@ -144,6 +155,27 @@ OPTIONS: tuple[Option, ...] = (
         metavar="VERDICTS",
     ),
     Option("block_size", 16, "Tokens per cache block (default 16, vLLM's).", _positive, ini="int", metavar="TOKENS"),
+    Option(
+        "encoder",
+        None,
+        "What the semantic cache embeds with: name or folder of a sentence-transformers model (default MiniLM).",
+        _text,
+        metavar="NAME",
+    ),
+    Option(
+        "threshold",
+        None,
+        "Cosine similarity at and above which the semantic cache merges two prompts (default 0.95).",
+        _threshold,
+        metavar="COSINE",
+    ),
+    Option(
+        "cases",
+        (),
+        "JSON lines of labelled pairs; the test runs once for each, as its `case`.",
+        lambda files: files,
+        flag=False,
+    ),
     Option(
         "redact",
         "none",
@@ -249,7 +281,7 @@ def _sources(config: Any, option: Option, levels: Sequence[Mapping[str, Any]]) -
     if option.flag:
         yield option.spelling, "flag", config.getoption(option.dest, None)
         value = _ini(config, option)
-        yield option.dest, "ini", _beside_ini(config, value) if option.name == "model" and value else value
+        yield option.dest, "ini", _beside_ini(config, value) if option.name in ("model", "encoder") and value else value
 
 
 def _beside_ini(config: Any, name: str) -> str:

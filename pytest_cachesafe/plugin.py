@@ -6,18 +6,21 @@ from __future__ import annotations
 
 import os
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
 from pytest_cachesafe import options
+from pytest_cachesafe.fixtures import (  # noqa: F401  (pytest finds fixtures by their names here)
+    _cachesafe_probes,
+    _cachesafe_templates,
+    cachesafe,
+    chat_template,
+    prefix_cache,
+    semantic_cache,
+    smollm2,
+)
 from pytest_cachesafe.perturb import node
-
-if TYPE_CHECKING:
-    from pytest_cachesafe.engines.cache import PrefixCache
-    from pytest_cachesafe.fixture import Cachesafe
-    from pytest_cachesafe.frontends.template import ChatTemplate
-    from pytest_cachesafe.kv.probe import KVProbe
 
 _DOWNLOAD_VARIABLE = "CACHESAFE_ALLOW_DOWNLOAD"
 _MARKER = (
@@ -96,6 +99,14 @@ class _Child:
 def _lints(config: pytest.Config) -> bool:
     on = "lint" in options.given(config) and bool(options.effective(config)["lint"].value)
     return on and node.rerun_target() is None
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """`@pytest.mark.cachesafe(cases="pairs.jsonl")`: one test a labelled pair."""
+    if any("cases" in mark.kwargs for mark in metafunc.definition.iter_markers("cachesafe")):
+        from pytest_cachesafe.semantic.cases import parametrize
+
+        parametrize(metafunc)
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -209,51 +220,3 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.line(f"{tests[0]}{more}: {visible(text)}")
     if len(notes) > most:
         terminalreporter.line(f"… {len(notes) - most} more notes (-v shows all)")
-
-
-@pytest.fixture(scope="session")
-def _cachesafe_templates() -> dict[str, Any]:
-    """Templates by name: a tokenizer takes a fraction of a second to load."""
-    return {}
-
-
-@pytest.fixture(scope="session")
-def _cachesafe_probes() -> dict[str, Any]:
-    """Models by name: weights take a second to load."""
-    return {}
-
-
-@pytest.fixture
-def cachesafe(
-    request: pytest.FixtureRequest, _cachesafe_templates: dict[str, Any], _cachesafe_probes: dict[str, Any]
-) -> Generator[Cachesafe, None, None]:
-    """Templates, recordings and snapshots for prompt-cache tests, with the options in force."""
-    from pytest_cachesafe.fixture import Cachesafe
-
-    made = Cachesafe(request, _cachesafe_templates, _cachesafe_probes)
-    yield made
-    made.close()
-
-
-@pytest.fixture
-def chat_template(cachesafe: Cachesafe) -> ChatTemplate:
-    """The chat template of the default model: `cachesafe.template()`."""
-    return cachesafe.template()
-
-
-@pytest.fixture
-def prefix_cache(cachesafe: Cachesafe) -> PrefixCache:
-    """vLLM's prefix cache, empty, with a pool that never runs out: `cachesafe.engine()`."""
-    return cachesafe.engine()
-
-
-@pytest.fixture(scope="session")
-def smollm2(_cachesafe_probes: dict[str, Any]) -> KVProbe:
-    """SmolLM2-135M-Instruct with its weights, loaded once per session: `cachesafe.kv()`."""
-    from pytest_cachesafe.fixture import DEFAULT_MODEL
-    from pytest_cachesafe.kv.probe import KVProbe
-
-    if DEFAULT_MODEL not in _cachesafe_probes:
-        _cachesafe_probes[DEFAULT_MODEL] = KVProbe.load(DEFAULT_MODEL)
-    found: KVProbe = _cachesafe_probes[DEFAULT_MODEL]
-    return found

@@ -175,9 +175,7 @@ def test_a_recording_that_nobody_judges_is_told(project: Any) -> None:
     project.test(RECORDS)
     result = project.run()
     result.assert_outcomes(passed=1)
-    result.stdout.fnmatch_lines(
-        ["test_it.py::test_it: 2 requests recorded and never judged: call rec.assert_s*"]
-    )
+    result.stdout.fnmatch_lines(["test_it.py::test_it: 2 requests recorded and never judged: call rec.assert_s*"])
 
 
 def test_a_recording_that_is_used_or_empty_or_of_a_failing_test_is_not(project: Any) -> None:
