@@ -29,8 +29,9 @@ CUT = f"only {_READ} characters around the first difference were read"
 class Detector:
     """Compares prompts with one set of tables.
 
-    A `certain` difference is one whose kind was right at least 95 times in 100 on labelled development pairs, a
-    `suspect` one says that something differs which often matters. Thread-safe.
+    `certain`: a typed difference (an opposite, a number, a negation, a direction, …) in prompts that share their frame
+    or most of their words. `suspect`: something differs that often matters, or differs in prompts worded apart.
+    Thread-safe.
     """
 
     def __init__(self, tables: Tables | None = None) -> None:

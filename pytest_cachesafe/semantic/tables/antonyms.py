@@ -29,7 +29,8 @@ ANTONYMS: dict[str, str] = {
         send/receive give/take give/receive push/pull import/export upload/download encode/decode encrypt/decrypt
         compress/decompress compress/extract pack/unpack zip/unzip serialize/deserialize load/unload mount/unmount
         landlord/tenant employer/employee teacher/student doctor/patient host/guest parent/child adult/child
-        adult/baby adult/minor boss/subordinate manager/employee provider/consumer producer/consumer client/server
+        adult/baby adult/kid adult/teenager adult/toddler adult/infant
+        adult/minor boss/subordinate manager/employee provider/consumer producer/consumer client/server
         supplier/customer plaintiff/defendant driver/passenger author/reader
         author/reviewer trainer/trainee mentor/mentee interviewer/interviewee
         admin/viewer admin/guest admin/member admin/user admin/editor editor/viewer owner/member owner/viewer

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import NamedTuple
 
 __all__ = ["Token", "fold", "scan", "words_of"]
@@ -88,8 +89,7 @@ def words_of(text: str) -> tuple[str, ...]:
 _WHOLE = {"can't": "can", "won't": "will", "shan't": "shall", "cannot": "can", "ain't": "is"}
 
 
-def _split_contraction(word: str, start: int, end: int, add: object) -> None:
-    assert callable(add)
+def _split_contraction(word: str, start: int, end: int, add: Callable[[Token], None]) -> None:
     if word == "o'clock":
         add(Token(word, "w", start, end))
     elif word.endswith("n't"):
