@@ -119,6 +119,18 @@ def test_engine_sizing(project_copy: Path, run: Run) -> None:
     assert "from 80 blocks on nothing more is gained" in done.stdout
 
 
+def test_semantic_support(project_copy: Path, run: Run) -> None:
+    pytest.importorskip("sentence_transformers", reason='pip install "pytest-cachesafe[semantic]"')
+    folder = project_copy / "examples" / "semantic_support"
+    clean = run(folder, *PYTEST)
+    assert outcome(clean) == "5 passed", clean.stdout
+
+    broken = run(folder, *PYTEST, "broken")
+    assert outcome(broken) == "3 failed", broken.stdout
+    assert broken.stdout.count("3 collisions among 14 prompts") >= 2
+    assert "cache keys: " in broken.stdout
+
+
 @pytest.mark.usefixtures("qwen3_dir")
 def test_agent_tools(project_copy: Path, run: Run) -> None:
     folder = project_copy / "examples" / "agent_tools"
