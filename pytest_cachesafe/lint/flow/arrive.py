@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cachesafe_rules.model import Step, Taint
+from cachesafe_rules.observers import is_observer
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, volatile_atoms
 from pytest_cachesafe.lint.flow.frame import ParamSink, function_of
 from pytest_cachesafe.lint.flow.marks import role_of, vote
@@ -114,7 +115,7 @@ def arrive(
     """A value reaches a sink here. `kinds` limits what counts (order of tools)."""
     if atoms is None:
         atoms = prompt_atoms(engine, frame, value, node)
-    if not atoms:
+    if not atoms or is_observer(frame.module.name):
         return
     if frame.frozen and isinstance(value.shape, (Func, Lambda)):
         # Handed over at import, called for each request.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_system_name", "is_system_role"]
+__all__ = ["is_system_name", "is_system_role", "is_user_name"]
 
 _SYSTEM = re.compile(
     r"(?:^|_)(?:system|sys|developer)_?(?:prompt|message|msg|instruction|content|text|template|context|preamble|"
@@ -51,6 +51,16 @@ def is_system_constant(name: str) -> bool:
 
 def _snake(name: str) -> str:
     return name.lower() if name.isupper() else re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+_USER = re.compile(
+    r"(?:^|_)(?:user|human)_(?:prompt|message|msg|content|text|input|query|template|instruction)s?(?:$|_)"
+)
+
+
+def is_user_name(name: str) -> bool:
+    """Whether a variable or keyword is named like text that goes out as a user's message."""
+    return bool(_USER.search(name.lower()))
 
 
 _ROLE = re.compile(r"(?:^|[._])(?:system|developer)(?:_message)?(?:_role)?(?:\.value)?$", re.IGNORECASE)
@@ -123,6 +133,14 @@ SYSTEM_KEYWORDS = frozenset((
     "append_system_prompt", "suffix_system_prompt", "system_content", "system_text", "prefix_messages",
     "state_modifier", "system_template", "systemPrompt", "expected_output_instructions",
 ))  # fmt: skip
+# Words that people are told what to do with as well: these count on a call that makes or asks a model or an agent.
+WEAK_KEYWORDS = frozenset(("instructions", "additional_instructions", "additional_context"))
+ASKING = re.compile(
+    r"Agent|Assistant|Session|Model|LLM|Chat|Realtime|Prompt|Request|Config|Options|Params|Client|Runner|Team|Crew|"
+    r"Swarm|MCP|agent|assistant|model|llm|chat|prompt|session|^(?:create|acreate|update|stream|astream|parse|run|arun|"
+    r"run_sync|run_stream|generate|agenerate|complete|acomplete|override|replace|copy|clone|partial|super|__init__|"
+    r"dict|respond|ask|invoke|ainvoke)$"
+)
 # Keywords that do so only beside others, or on some callees.
 AGENT_KEYWORDS = frozenset(
     ("instruction", "backstory", "goal", "persona", "prompt", "introduction", "guidelines", "introduction")
@@ -134,7 +152,11 @@ AGENT_CALLEES = re.compile(
 BESIDE_SYSTEM = frozenset(("messages", "model", "max_tokens", "contents", "history", "prompt", "input", "tools"))
 
 BESIDE_TOOLS = frozenset(
-    ("messages", "model", "max_tokens", "contents", "input", "system", "instructions", "system_prompt", "llm", "name")
+    ("messages", "model", "max_tokens", "contents", "input", "system", "instructions", "system_prompt", "llm", "prompt")
+)
+# What a dict is called whose `tools` go to a model.
+REQUEST_NAMES = re.compile(
+    r"(?:^|_)(?:kwargs|params|parameters|request|req|payload|body|options|args|call|completion|input|agent)(?:$|_)"
 )
 # Beside one of the first, or among nothing but the others, `tools` in a dict belong to a request or to an agent.
 SENT_FIELDS = frozenset(("messages", "contents", "input", "system", "instructions", "system_prompt"))
