@@ -36,7 +36,8 @@ _SIDE = frozenset(
     {"title", "summary", "summarize", "summarise", "summarization", "summarizer", "classify", "classifier", "intent",
      "suggest", "suggestions", "rewrite", "extract", "extraction", "judge", "rubric", "goal", "critic", "evaluate",
      "evaluation", "eval", "compact", "compaction", "condense", "compress", "compressor", "log", "print", "format",
-     "display", "render", "preview", "export", "trace", "telemetry", "record", "span", "audit", "estimate", "guard", "moderation", "heartbeat", "reflect", "consolidate", "name"}
+     "display", "render", "preview", "export", "trace", "telemetry", "record", "span", "audit", "estimate", "guard",
+     "moderation", "heartbeat", "reflect", "consolidate", "name"}
 )  # fmt: skip
 
 
