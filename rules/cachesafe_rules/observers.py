@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_observer", "writes_down"]
+__all__ = ["AGENT_CALLEES", "is_observer", "writes_down"]
+
+# Who makes an agent; what tells of one (its result, an event, a row in a table) is named after it as well.
+AGENT_CALLEES = re.compile(
+    r"(?:Agent|Assistant|Crew|Swarm|Team|create_react_agent|create_agent|create_deep_agent|create_supervisor)"
+    r"(?!\w*(?:Tool|Events?|Message|Response|Results?|Output|Finish|Action|Step|Error|Exception|Info|Status|State|"
+    r"Record|Entry|Logs?|Metrics?|Usage|Stats|Summary|Card|Row|DTO|Schema|Out|Read|View|Snapshot|Trace|Span|Metadata|"
+    r"Details?|Report|Node)$)\w*$"
+)
 
 _FILES = re.compile(
     r"(?:^|[/_])(?:telemetry|tracing|tracer|traces?|observability|instrumentation|instrumentors?|opentelemetry|otel|"

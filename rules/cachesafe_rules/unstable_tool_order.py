@@ -9,6 +9,7 @@ from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.expressions import last_part, words
 from cachesafe_rules.model import Call, Expr, Span
 from cachesafe_rules.needles import TOOLS
+from cachesafe_rules.observers import AGENT_CALLEES
 from cachesafe_rules.shape import SEND, Shape, shape_of
 from cachesafe_rules.unordered import unordered
 
@@ -33,7 +34,6 @@ _BESIDE = frozenset(
 _REQUESTS = re.compile(
     r"(?:^|_)(?:kwargs|params|parameters|request|req|payload|body|options|args|call|completion|input|agent)(?:$|_)"
 )
-_AGENTS = re.compile(r"Agent|Assistant|Crew|Swarm|Team|_agent$|_supervisor$")
 _MOVING = frozenset(
     {"score", "scores", "usage", "used", "last", "count", "counts", "hits", "rank", "relevance", "recent", "popularity",
      "random", "frequency", "similarity", "latency", "time"}
@@ -173,7 +173,7 @@ def _lists(shape: Shape) -> Iterator[tuple[Expr, str, str]]:
 def _asks(call: Call) -> bool:
     """Whether a call with tools makes an agent or asks a model: others only write them down."""
     name = last_part(call.name)
-    return bool(_AGENTS.search(name)) or name in SEND or not _BESIDE.isdisjoint(call.keywords)
+    return bool(AGENT_CALLEES.search(name)) or name in SEND or not _BESIDE.isdisjoint(call.keywords)
 
 
 def _of_schema(kind: Expr) -> bool:

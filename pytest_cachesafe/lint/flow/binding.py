@@ -112,6 +112,8 @@ def _bind_item(engine: Engine, frame: Frame, target: ast.Subscript, value: Value
         )
     else:
         extra = evaluate(engine, frame, target.slice).all_atoms() if not isinstance(target.slice, ast.Slice) else EMPTY
+        # The number under which a thing is stored stays with it, however far the counter goes.
+        extra = {k: a for k, a in extra.items() if a.source is None or a.source.kind != "state"}
         new = Value(merge(merge(owner.atoms, value.all_atoms()), extra), owner.shape, owner.latent)
     if isinstance(target.value, (ast.Name, ast.Attribute, ast.Subscript)):
         bind(engine, frame, target.value, new, mutated=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_system_name", "is_system_role", "is_user_name"]
+from cachesafe_rules.observers import AGENT_CALLEES
+
+__all__ = ["AGENT_CALLEES", "is_system_name", "is_system_role", "is_user_name"]
 
 _SYSTEM = re.compile(
     r"(?:^|_)(?:system|sys|developer)_?(?:prompt|message|msg|instruction|content|text|template|context|preamble|"
@@ -144,10 +146,6 @@ ASKING = re.compile(
 # Keywords that do so only beside others, or on some callees.
 AGENT_KEYWORDS = frozenset(
     ("instruction", "backstory", "goal", "persona", "prompt", "introduction", "guidelines", "introduction")
-)
-AGENT_CALLEES = re.compile(
-    r"(?:Agent|Assistant|Crew|Swarm|Team|create_react_agent|create_agent|create_deep_agent|create_supervisor|"
-    r"ReActAgent|AgentConfig|AgentSpec|GPTAssistant)\w*$"
 )
 BESIDE_SYSTEM = frozenset(("messages", "model", "max_tokens", "contents", "history", "prompt", "input", "tools"))
 
