@@ -84,7 +84,8 @@ class Shape:
         """What gives a name its value: in the function, in the functions around it, in the module; for `self.x` in
         the whole class."""
         name = expr.name
-        if not name or expr.kind not in ("name", "attribute"):
+        if not name or expr.kind not in ("name", "attribute") or name.startswith("."):
+            # Of `f(x).y` it is not known whose `y` it is.
             return []
         home = self.home(function, name)
         while True:

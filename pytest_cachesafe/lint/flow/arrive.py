@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.frame import Frame
     from pytest_cachesafe.lint.flow.values import Value
 
-__all__ = ["ORDER_KINDS", "TOOL_LIST", "Hit", "arrive", "hit", "prompt_atoms"]
+__all__ = ["ORDER_KINDS", "TOOL_LIST", "Hit", "arrive", "hit", "only_named", "prompt_atoms"]
 
 # Handed down through one argument at most, and not into another file: farther away they are somebody's identifiers.
 _NEAR_KINDS = frozenset(("user", "session", "env", "random", "temp", "set", "listing", "state", "repr"))
@@ -130,7 +130,7 @@ def arrive(
     for atom in atoms.values():
         if atom.mark is not None:
             if atom.mark not in marks:
-                vote(engine, frame, atom.mark, "system" if not _named(marks) else "named")
+                vote(engine, frame, atom.mark, "system" if not only_named(marks) else "named")
             continue
         if atom.source is None:
             if atom.hops < _FARTHEST and atom.key[0] == "p":
@@ -150,8 +150,9 @@ def arrive(
         hit(engine, frame, node, atom, sink, part, marks, ())
 
 
-def _named(marks: tuple[Mark, ...]) -> bool:
-    return any(m.key.startswith("name:") for m in marks)
+def only_named(marks: tuple[Mark, ...]) -> bool:
+    """Whether a sink is one by its name alone."""
+    return any(m.key.startswith(("name:", "weak:")) for m in marks)
 
 
 def hit(

@@ -100,7 +100,7 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
 
 def named_text(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: ast.expr, name: str) -> Value:
     """Text bound to a name of system text: it arrives, and carries a mark that its uses may withdraw."""
-    mark = new_mark(frame, target, "name")
+    mark = new_mark(frame, target, "weak" if name in sinks.WEAK_NAMES else "name")
     if isinstance(value.shape, (Func, Cls, ModShape, Ext)):
         return value
     arrive(engine, frame, node, value, name, marks=(mark,))

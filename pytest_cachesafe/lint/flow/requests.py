@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 __all__ = ["sinks_of_call"]
 
 _PLACEHOLDER = re.compile(r"(?<!\{)\{([A-Za-z_][\w.]*)[?!:}]")
-_CLOCK_WORD = re.compile(r"(?:^|_)(?:time|date|datetime|now|today|timestamp|clock)(?:_|$)")
+# `{_time}`, `{current_date}`; `{departure_time}` is a fact about something else.
+_CLOCK_WORD = re.compile(
+    r"^_*(?:(?:current|local|utc|system|today|todays|now)_+)*(?:time|date|datetime|now|today|timestamp|clock)"
+    r"(?:_+(?:time|now|today|utc|local|str|string|iso))*$"
+)
 _MESSAGE_BASES = re.compile(r"Message|BaseModel|TypedDict|Schema|Struct|Content|Part$|Prompt|Msg")
 
 

@@ -46,6 +46,10 @@ def is_system_name(name: str) -> bool:
     return bool(_SYSTEM.search(lower) or _INSTRUCTIONS.match(lower))
 
 
+# Local names that count only where the text goes on into a prompt: files, forms and people get instructions too.
+WEAK_NAMES = frozenset(("instructions", "_instructions"))
+
+
 def is_system_constant(name: str) -> bool:
     """The same for constants of a module, where PROMPT and INSTRUCTIONS count as well."""
     return name.isupper() and bool(_UPPER.match(name)) and not _UPPER_STOP.search(name)
