@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.model import Step
-from pytest_cachesafe.lint.flow.arrive import ORDER_KINDS, TOOL_LIST, hit, only_named, prompt_atoms
+from pytest_cachesafe.lint.flow.arrive import TOOL_LIST, hit, only_named, prompt_atoms, tells_order
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, unordered
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.classes import class_attribute
@@ -144,7 +144,7 @@ def _param_sinks(
         listed = sink.sink == TOOL_LIST
         atoms = value.all_atoms() if listed else prompt_atoms(engine, frame, value, where)
         for atom in atoms.values():
-            if listed and atom.source is not None and atom.source.kind not in ORDER_KINDS:
+            if listed and atom.source is not None and not tells_order(atom.source):
                 continue
             if atom.mark is not None:
                 vote(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cachesafe_rules.model import Step, Taint
@@ -14,13 +15,13 @@ from pytest_cachesafe.lint.flow.values import DictShape, Func, Lambda, ListShape
 from pytest_cachesafe.lint.tables import sinks
 
 if TYPE_CHECKING:
-    from cachesafe_rules.model import Span
+    from cachesafe_rules.model import Source, Span
     from pytest_cachesafe.lint.flow.atoms import Atom, Mark
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
     from pytest_cachesafe.lint.flow.values import Value
 
-__all__ = ["ORDER_KINDS", "TOOL_LIST", "Hit", "arrive", "hit", "only_named", "prompt_atoms"]
+__all__ = ["ORDER_KINDS", "TOOL_LIST", "Hit", "arrive", "hit", "only_named", "prompt_atoms", "tells_order"]
 
 # Handed down through one argument at most, and not into another file: farther away they are somebody's identifiers.
 _NEAR_KINDS = frozenset(("user", "session", "env", "random", "temp", "set", "listing", "state", "repr"))
@@ -28,6 +29,7 @@ _FARTHEST = 3
 TOOL_LIST = "list of tools"
 # What may be said of the order of tools or of examples.
 ORDER_KINDS = frozenset(("set", "listing", "random"))
+_ORDERING = re.compile(r"shuffl|sample|choice|permut")
 
 
 class Hit(NamedTuple):
@@ -145,9 +147,14 @@ def arrive(
                     far = found._replace(hops=max(1, atom.hops))
                     engine.made_sinks.setdefault(atom.key[1], {}).setdefault(key, far)
             continue
-        if kinds is not None and atom.source.kind not in kinds:
+        if kinds is not None and not (atom.source.kind in kinds and tells_order(atom.source)):
             continue
         hit(engine, frame, node, atom, sink, part, marks, ())
+
+
+def tells_order(source: Source) -> bool:
+    """Whether a source says something of an order; an id that is made at random beside a list does not."""
+    return source.kind in ("set", "listing") or (source.kind == "random" and bool(_ORDERING.search(source.api)))
 
 
 def only_named(marks: tuple[Mark, ...]) -> bool:

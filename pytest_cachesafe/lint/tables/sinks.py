@@ -34,7 +34,7 @@ _STOP = re.compile(
     r"reminder|heartbeat|event|non_system|no_system|without_system|filesystem|file_system|is_|has_|use_|"
     r"supports?_|inline_|allows?_|enable|disable|include_|exclude_|needs_|requires?_|should_|strip_|"
     r"count|token|_hash|parse|extract|validate|test_|log_|print_|save_|set_|update_|remove_|delete_|on_|send_|"
-    r"show_|display_|fake_|dummy_|estimat"
+    r"show_|display_|fake_|dummy_|estimat|check_|exist"
 )
 
 
