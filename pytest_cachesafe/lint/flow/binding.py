@@ -98,7 +98,7 @@ def _bind_item(engine: Engine, frame: Frame, target: ast.Subscript, value: Value
     if isinstance(owner.shape, DictShape) and isinstance(key, str):
         new = Value(owner.atoms, DictShape({**owner.shape.fields, key: value}, owner.shape.mark), owner.latent)
     elif isinstance(owner.shape, (DictShape, type(None))) and _is_record(value) and not isinstance(key, str):
-        # A table of tuples: each of their places keeps what it holds, whatever the key.
+        # A table of records: each of their places keeps what it holds, whatever the key.
         fields = owner.shape.fields if isinstance(owner.shape, DictShape) else {}
         old = fields.get(_ANY_KEY)
         kept = {**fields, _ANY_KEY: value if old is None else join(old, value)}
@@ -120,7 +120,10 @@ def _bind_item(engine: Engine, frame: Frame, target: ast.Subscript, value: Value
 
 
 def _is_record(value: Value) -> bool:
-    return isinstance(value.shape, ListShape) and value.shape.exact and len(value.shape.items) > 1 and not value.atoms
+    shape = value.shape
+    if isinstance(shape, DictShape):
+        return len(shape.fields) > 1 and shape.mark is None and not value.atoms
+    return isinstance(shape, ListShape) and shape.exact and len(shape.items) > 1 and not value.atoms
 
 
 def frozen_atoms(atoms: Any) -> Any:
