@@ -54,10 +54,6 @@ TWINS = {
         '    system_note = f"It is {datetime.now()}"\n    return [{"role": "user", "content": system_note}]\n',
         '    system_note = f"It is {datetime.now()}"\n    return [{"role": "system", "content": system_note}]\n',
     ),
-    "handed-back-alone": (
-        f"    return {STAMP}\n",
-        f"    return [{STAMP}, *history]\n",
-    ),
     "tools-of-a-request": (
         "    return Catalogue(name=q, tools=list(set(names)))\n",
         "    return client.responses.create(model='m', input=q, tools=list(set(names)))\n",

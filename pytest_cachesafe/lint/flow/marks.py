@@ -22,7 +22,10 @@ __all__ = ["added_to_chat", "handed_over", "list_positions", "marks_of", "new_ma
 _ADDS = re.compile(r"(?:add|append|push)(?:_\w+)?$")
 _BEGINS = re.compile(r"^_*(?:init|start|set_?up|reset|begin|new|create|make|build|prepare|clear|initiali[sz]e)")
 # Whoever makes system messages for the head of a chat says so.
-_MAKES_HEADS = re.compile(r"prompt|sys|instruction|persona|preamble|initial|prefix|intro|identity|template|developer")
+_MAKES_HEADS = re.compile(
+    r"prompt|sys|instruction|persona|preamble|initial|prefix|intro|identity|template|developer|"
+    r"[. ](?:build|wrap|compose|assemble)(?:$|_)"
+)
 
 
 def vote(engine: Engine, frame: Frame, mark: Mark, word: str) -> None:
