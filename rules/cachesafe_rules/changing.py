@@ -49,6 +49,8 @@ _COUNTER = re.compile(
     r"\b(?:step|turn|round|iteration|attempt|tokens left|remaining(?: tokens)?|messages so far|budget left)\W{0,3}$",
     re.I,
 )
+# Calls of `replace` in a row that are followed.
+_CHAIN = 20
 _COUNTED = re.compile(r"^\W{0,2}(?:of \d+|tokens (?:left|remain)|steps (?:left|remain)|turns (?:left|remain))", re.I)
 
 
@@ -67,12 +69,13 @@ def pieces_of(shape: Shape, function: str, content: Expr) -> list[Expr]:
     return out
 
 
-def _filled(shape: Shape, function: str, expr: Expr) -> list[Expr]:
+def _filled(shape: Shape, function: str, expr: Expr, depth: int = _CHAIN) -> list[Expr]:
     call = expr.call
-    if call is None or call.receiver is None:
+    # `text = text.replace(…)`: what a name stands for may be made of the name.
+    if call is None or call.receiver is None or not depth:
         return []
     if last_part(call.name) == "replace" and len(call.args) == 2:
-        return _replaced(shape, function, call.receiver, call.args)
+        return _replaced(shape, function, call.receiver, call.args, depth - 1)
     if last_part(call.name) != "format":
         return []
     template = constant_text(shape.resolve(function, call.receiver))
@@ -100,11 +103,11 @@ def _filled(shape: Shape, function: str, expr: Expr) -> list[Expr]:
     return out
 
 
-def _replaced(shape: Shape, function: str, receiver: Expr, args: list[Expr]) -> list[Expr]:
+def _replaced(shape: Shape, function: str, receiver: Expr, args: list[Expr], depth: int) -> list[Expr]:
     """`TEMPLATE.replace("{x}", value)`, also several in a row."""
     placeholder = constant_text(args[0])
     value = shape.resolve(function, receiver)
-    pieces = _filled(shape, function, value) or [value]
+    pieces = _filled(shape, function, value, depth) or [value]
     out: list[Expr] = []
     for piece in pieces:
         text = constant_text(piece)

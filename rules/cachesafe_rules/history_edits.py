@@ -158,7 +158,24 @@ def _mentions(expr: Expr, name: str) -> bool:
 
 
 def _free(shape: Shape, function: str, conditions: tuple[Condition, ...]) -> bool:
-    return not overflow_guarded(shape, function, conditions) and not is_side_call(function) and not is_setup(function)
+    return not (
+        overflow_guarded(shape, function, conditions)
+        or is_side_call(function)
+        or is_setup(function)
+        or _only_once(shape, function, conditions)
+    )
+
+
+def _only_once(shape: Shape, function: str, conditions: tuple[Condition, ...]) -> bool:
+    """Whether a flag that the function sets itself lets it come here a single time."""
+    return any(
+        bound.function == function and bound.value is not None and bound.value.value is True
+        for condition in conditions
+        if condition.kind in ("if", "left") and condition.test is not None
+        for part in walk(condition.test)
+        if part.kind == "attribute"
+        for bound in shape.bindings(function, part)
+    )
 
 
 def _loops(conditions: tuple[Condition, ...]) -> Iterator[Condition]:
@@ -206,10 +223,16 @@ def _of_people(conditions: tuple[Condition, ...]) -> bool:
             and test.name == "=="
             and len(test.items) == 2
             and _names_role(test.items[0])
-            and test.items[1].value in ("user", "human")
+            and _is_people(test.items[1])
         ):
             return True
     return False
+
+
+def _is_people(role: Expr) -> bool:
+    """`"user"`, `USER`, `Role.HUMAN`."""
+    value = role.value if isinstance(role.value, str) else last_part(role.name)
+    return value.lower() in ("user", "human", "role_user")
 
 
 def _copied(shape: Shape, binding: Binding) -> bool:

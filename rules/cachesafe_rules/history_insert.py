@@ -143,6 +143,11 @@ class HistoryInsert(Rule):
         role, content = role_and_content(item)
         if content is None:
             return False
+        if not role and "role" in item.entries:
+            named = shape.resolve(call.function, item.entries["role"]).value
+            role = named if isinstance(named, str) else role
+        if not role and _asks_for_first(call):
+            role = "system"
         if role == "system" and not _index(call):
             return changing_value(shape, call.function, content) is not None or _is_kept(shape, call)
         return any(
@@ -152,6 +157,17 @@ class HistoryInsert(Rule):
             for part in walk(content)
             if part.name
         )
+
+
+def _asks_for_first(call: Call) -> bool:
+    """Whether a test looks at the first message, so that one is put there only where it is missing."""
+    name = call.name.rpartition(".")[0]
+    return any(
+        part.kind == "subscript" and part.items[0].name == name and part.items[1].value == 0
+        for condition in call.conditions
+        if condition.kind in ("if", "left") and condition.test is not None
+        for part in walk(condition.test)
+    )
 
 
 def spelt_call(call: Call) -> str:
@@ -187,10 +203,20 @@ def _newest_first(shape: Shape, found: MessageList) -> Expr | None:
         return None
     for item in found.items[:at]:
         if item.role == "user" and item.content is not None and item.content.kind in ("name", "attribute", "fstring"):
-            names = [part for part in walk(item.content) if part.kind in ("name", "attribute")]
+            names = [
+                part
+                for part in walk(item.content)
+                if part.kind in ("name", "attribute") and not _assembled(shape, found.function, part)
+            ]
             if any(not _NEWEST.isdisjoint(words_of_name(part)) for part in names):
                 return item.expr
     return None
+
+
+def _assembled(shape: Shape, function: str, part: Expr) -> bool:
+    """Whether a name stands for a template that was filled, which comes out the same as long as the task does."""
+    call = shape.resolve(function, part).call
+    return call is not None and last_part(call.name) in ("format", "render", "substitute", "safe_substitute")
 
 
 _STORE = frozenset({"set", "save", "put", "store", "persist", "update", "write", "set_messages", "save_messages"})

@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 
 from cachesafe_rules.expressions import is_history, last_part
 from cachesafe_rules.model import Binding, Call, Condition, Display, Expr, MessageList, ModuleView, Span
+from cachesafe_rules.observers import is_observer
 
-__all__ = ["Part", "Request", "Shape", "shape_of"]
+__all__ = ["SEND", "Part", "Request", "Shape", "shape_of"]
 
 _MESSAGES = ("messages", "contents", "input", "chat_history", "history", "conversation", "input_items")
 # A dict or a call that has messages and one of these is a request.
@@ -22,7 +23,7 @@ _SETTINGS = frozenset(
      "config", "generation_config", "tool_choice", "response_format", "prompt_cache_key", "extra_body", "modelId",
      "model_id", "toolConfig", "cache_control"}
 )  # fmt: skip
-_SEND = frozenset(
+SEND = frozenset(
     {"create", "stream", "completion", "acompletion", "generate_content", "generate_content_stream", "converse",
      "converse_stream", "invoke", "ainvoke", "astream", "chat", "achat", "generate", "agenerate", "complete",
      "acomplete", "parse", "send", "call_llm", "respond", "apply_chat_template", "generate_content_async", "llm"}
@@ -83,7 +84,8 @@ class Shape:
         """What gives a name its value: in the function, in the functions around it, in the module; for `self.x` in
         the whole class."""
         name = expr.name
-        if not name or expr.kind not in ("name", "attribute"):
+        if not name or expr.kind not in ("name", "attribute") or name.startswith("."):
+            # Of `f(x).y` it is not known whose `y` it is.
             return []
         home = self.home(function, name)
         while True:
@@ -169,7 +171,7 @@ class Shape:
     def _request_call(self, call: Call) -> None:
         fields = call.keywords
         if any(name in fields for name in _MESSAGES[:4]) and (
-            not _SETTINGS.isdisjoint(fields) or last_part(call.name) in _SEND
+            not _SETTINGS.isdisjoint(fields) or last_part(call.name) in SEND
         ):
             self.requests.append(
                 Request(self._with_config(fields, call.function), call.function, call.span, call.conditions, call)
@@ -192,11 +194,7 @@ class Shape:
             if request.messages is not None:
                 self._visit(request.messages, request.function, request.span, request.conditions, seen)
         for call in self.view.calls:
-            if (
-                call.args
-                and last_part(call.name) in _SEND
-                and (is_history(call.args[0]) or call.args[0].kind == "list")
-            ):
+            if call.args and last_part(call.name) in SEND and (is_history(call.args[0]) or call.args[0].kind == "list"):
                 self._visit(call.args[0], call.function, call.span, call.conditions, seen)
         for found in self.view.lists:
             if found.expr is not None and _is_request_list(found):
@@ -340,6 +338,6 @@ def shape_of(view: ModuleView) -> Shape:
     """The file's shape, worked out on the first call."""
     shape = view.memo.get("shape")
     if not isinstance(shape, Shape):
-        shape = view.memo["shape"] = Shape(view)
+        shape = view.memo["shape"] = Shape(ModuleView(view.filename) if is_observer(view.filename) else view)
         shape.read()
     return shape

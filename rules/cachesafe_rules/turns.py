@@ -36,7 +36,8 @@ _SIDE = frozenset(
     {"title", "summary", "summarize", "summarise", "summarization", "summarizer", "classify", "classifier", "intent",
      "suggest", "suggestions", "rewrite", "extract", "extraction", "judge", "rubric", "goal", "critic", "evaluate",
      "evaluation", "eval", "compact", "compaction", "condense", "compress", "compressor", "log", "print", "format",
-     "display", "render", "preview", "export", "guard", "moderation", "heartbeat", "reflect", "consolidate", "name"}
+     "display", "render", "preview", "export", "trace", "telemetry", "record", "span", "audit", "estimate", "guard",
+     "moderation", "heartbeat", "reflect", "consolidate", "name"}
 )  # fmt: skip
 
 
@@ -48,7 +49,8 @@ def is_setup(function: str) -> bool:
 
 def is_side_call(function: str) -> bool:
     """Whether the function asks a model about a chat, and does not continue it: titles, summaries, verdicts."""
-    return not _SIDE.isdisjoint(last_part(function).lower().split("_"))
+    name = last_part(function).lower()
+    return not _SIDE.isdisjoint(name.split("_")) or name.lstrip("_").startswith(("on_llm", "on_chat"))
 
 
 def overflow_guarded(shape: Shape, function: str, conditions: Iterable[Condition]) -> bool:
@@ -99,7 +101,8 @@ def turn_test(shape: Shape, function: str, test: Expr) -> str | None:
 
     `x is None` and `isinstance` only ask whether something was given, which is the caller's setting.
     """
-    if found := volatile_in(shape, function, test):
+    # Something is looked up by an id that is made anew; that says nothing of the turn.
+    if (found := volatile_in(shape, function, test)) and "uuid" not in found:
         return found.rstrip(",")
     stack = [(test, 3)]
     while stack:

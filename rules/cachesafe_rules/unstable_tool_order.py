@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.expressions import last_part, words
-from cachesafe_rules.model import Expr, Span
+from cachesafe_rules.model import Call, Expr, Span
 from cachesafe_rules.needles import TOOLS
-from cachesafe_rules.shape import Shape, shape_of
+from cachesafe_rules.observers import AGENT_CALLEES
+from cachesafe_rules.shape import SEND, Shape, shape_of
 from cachesafe_rules.unordered import unordered
 
 __all__ = ["UnstableToolOrder"]
@@ -25,6 +27,13 @@ _REQUEST = frozenset(
      "reasoning_effort", "thinking", "user", "betas", "presence_penalty", "frequency_penalty", "logprobs", "store",
      "system", "instructions", "system_prompt", "contents", "prompt_cache_key", "cache_control", "service_tier"}
 )  # fmt: skip
+# What stands beside the tools of a request or of an agent, what is called so, and who takes them.
+_BESIDE = frozenset(
+    {"messages", "model", "max_tokens", "contents", "input", "system", "instructions", "system_prompt", "llm", "prompt"}
+)
+_REQUESTS = re.compile(
+    r"(?:^|_)(?:kwargs|params|parameters|request|req|payload|body|options|args|call|completion|input|agent)(?:$|_)"
+)
 _MOVING = frozenset(
     {"score", "scores", "usage", "used", "last", "count", "counts", "hits", "rank", "relevance", "recent", "popularity",
      "random", "frequency", "similarity", "latency", "time"}
@@ -133,7 +142,7 @@ def _lists(shape: Shape) -> Iterator[tuple[Expr, str, str]]:
             # Which of the tools may be called; that is no part of the prompt.
             continue
         for key in _FIELDS[:2]:
-            if key in call.keywords:
+            if key in call.keywords and _asks(call):
                 yield call.keywords[key], call.function, "the tools"
         if last_part(call.name) == "bind_tools" and call.args:
             yield call.args[0], call.function, "the tools"
@@ -148,6 +157,7 @@ def _lists(shape: Shape) -> Iterator[tuple[Expr, str, str]]:
             for key in _SCHEMA:
                 if key in fields:
                     yield fields[key], display.function, f"a schema's {key}"
+    senders = {request.function for request in shape.requests}
     for binding in shape.view.bindings:
         target = binding.target
         if (
@@ -155,13 +165,20 @@ def _lists(shape: Shape) -> Iterator[tuple[Expr, str, str]]:
             and binding.value is not None
             and target.kind == "subscript"
             and target.items[1].value in _FIELDS[:2]
+            and (binding.function in senders or _REQUESTS.search(last_part(target.items[0].name).lower()))
         ):
             yield binding.value, binding.function, "the tools"
 
 
+def _asks(call: Call) -> bool:
+    """Whether a call with tools makes an agent or asks a model: others only write them down."""
+    name = last_part(call.name)
+    return bool(AGENT_CALLEES.search(name)) or name in SEND or not _BESIDE.isdisjoint(call.keywords)
+
+
 def _of_schema(kind: Expr) -> bool:
-    """Whether the `type` of a dict is one of JSON Schema's, as far as it is known."""
-    return not isinstance(kind.value, str) or kind.value.lower() in _TYPES
+    """Whether the `type` of a dict is one of JSON Schema's."""
+    return isinstance(kind.value, str) and kind.value.lower() in _TYPES
 
 
 def _moves(key: Expr) -> bool:

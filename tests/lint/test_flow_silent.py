@@ -54,6 +54,26 @@ TWINS = {
         '    system_note = f"It is {datetime.now()}"\n    return [{"role": "user", "content": system_note}]\n',
         '    system_note = f"It is {datetime.now()}"\n    return [{"role": "system", "content": system_note}]\n',
     ),
+    "tools-of-a-request": (
+        "    return Catalogue(name=q, tools=list(set(names)))\n",
+        "    return client.responses.create(model='m', input=q, tools=list(set(names)))\n",
+    ),
+    "instructions-for-a-model": (
+        "    return send_task(title=q, instructions=f'It is {datetime.now()}')\n",
+        "    return client.responses.create(model='m', input=q, instructions=f'It is {datetime.now()}')\n",
+    ),
+    "instructions-that-are-sent": (
+        "    instructions = f'It is {datetime.now()}'\n    return tok.show(instructions)\n",
+        "    instructions = f'It is {datetime.now()}'\n    return client.stream(system_prompt=instructions)\n",
+    ),
+    "made-by-an-agent": (
+        "    return AgentResult(tools=list(set(names)))\n",
+        "    return AgentConfig(tools=list(set(names)))\n",
+    ),
+    "text-for-the-user": (
+        "    system_note = f'It is {datetime.now()}'\n    user_message = system_note + q\n    return user_message\n",
+        "    system_prompt = f'It is {datetime.now()}'\n    return tok.chat(system_prompt, q)\n",
+    ),
     "code-in-a-string": (
         '    return [{"role": "system", "content": "Call datetime.now() for the time."}]\n',
         '    return [{"role": "system", "content": f"{datetime.now()} is the time."}]\n',
@@ -66,6 +86,14 @@ def test_a_harmless_program_and_its_faulty_twin(name: str) -> None:
     quiet, loud = TWINS[name]
     assert_silent(HEAD + quiet)
     assert brief(lint_text(HEAD + loud)), loud
+
+
+@pytest.mark.parametrize("path", ["pkg/telemetry/spans.py", "pkg/tracing.py", "pkg/run_logger.py"])
+def test_what_watches_requests_makes_none(path: str) -> None:
+    """The same code under another name is a request."""
+    code = HEAD + f"    return [{STAMP}, {USER}]\n"
+    assert not brief(lint_text(code, path))
+    assert brief(lint_text(code, "pkg/chat.py"))
 
 
 @pytest.mark.parametrize("path", ["tests/test_prompt.py", "test_prompt.py", "conftest.py", "pkg/tests/helpers.py"])

@@ -283,6 +283,41 @@ def run_tool(messages, call):
 def first_line(history):
     return history[0]["content"].strip().splitlines()[0]
 """,
+    "system_where_missing": """
+def ask(client, messages, system, o1):
+    role = "system"
+    if o1:
+        role = "developer"
+    if messages and messages[0]["role"] in ["system", "developer"]:
+        messages[0] = {"role": role, "content": system}
+    else:
+        messages.insert(0, {"role": role, "content": system})
+    return client.chat.completions.create(model="m", messages=messages)
+""",
+    "task_first": """
+TEMPLATE = "Write to {author}."
+def ask(client, state):
+    messages = state.get("messages") or []
+    input_message = TEMPLATE.format(author=state["author"])
+    messages = [{"role": "user", "content": input_message}] + messages
+    return client.chat.completions.create(model="m", messages=messages)
+""",
+    "edited_once": """
+class Hints:
+    def run(self, messages, query):
+        if self.done:
+            return messages
+        hints = self.search(query)
+        messages[1]["content"] = f"{query} {hints}"
+        self.done = True
+        return self.client.chat.completions.create(model="m", messages=messages)
+""",
+    "text_of_itself": """
+def ask(client, messages, task, prompt):
+    prompt = prompt.replace("{task}", "a task")
+    messages[0].content = messages[0].content.replace("{kind}", "a kind").replace("{prompt}", "a prompt")
+    return client.chat.completions.create(model="m", messages=[*messages, {"role": "user", "content": prompt}])
+""",
     "summary_task": """
 def summarize_document(client, text):
     return client.chat.completions.create(model="m", messages=[{"role": "system", "content": "Summarise."},

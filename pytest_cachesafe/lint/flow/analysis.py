@@ -260,6 +260,9 @@ def settle(results: Iterable[EntryResult]) -> dict[str, list[Arrival]]:
 
 
 def _withdrawn(mark: str, words: frozenset[str] | set[str]) -> bool:
+    if mark.startswith("weak:"):
+        # A word for many things: somebody has to send it as a prompt.
+        return words.isdisjoint(("system", "named"))
     if mark.startswith("name:"):
         return "user" in words and "system" not in words
     if "counted" in words and "sent" not in words:

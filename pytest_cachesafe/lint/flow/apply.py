@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.model import Step
-from pytest_cachesafe.lint.flow.arrive import ORDER_KINDS, TOOL_LIST, hit, prompt_atoms
-from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
+from pytest_cachesafe.lint.flow.arrive import TOOL_LIST, hit, only_named, prompt_atoms, tells_order
+from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, unordered
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.classes import class_attribute
 from pytest_cachesafe.lint.flow.frame import ParamSink, function_of
@@ -144,14 +144,14 @@ def _param_sinks(
         listed = sink.sink == TOOL_LIST
         atoms = value.all_atoms() if listed else prompt_atoms(engine, frame, value, where)
         for atom in atoms.values():
-            if listed and atom.source is not None and atom.source.kind not in ORDER_KINDS:
+            if listed and atom.source is not None and not tells_order(atom.source):
                 continue
             if atom.mark is not None:
                 vote(
                     engine,
                     frame,
                     atom.mark,
-                    "named" if any(m.key.startswith("name:") for m in sink.marks) else "system",
+                    "named" if only_named(sink.marks) else "system",
                 )
             elif atom.source is not None:
                 far = sink.hops + 1
@@ -218,7 +218,9 @@ def _with_fields(engine: Engine, result: Value, shape: Obj) -> Value:
     for name, value in shape.fields.items():
         known = class_attribute(engine, shape.cls, name)
         if known is not None and not open_keys.isdisjoint(known.all_atoms()):
-            atoms = merge(atoms, {k: a for k, a in value.all_atoms().items() if a.source is not None})
+            # Whether the method sorted them is not known here, so nothing is said of their order.
+            given = unordered(value.all_atoms())
+            atoms = merge(atoms, {k: a for k, a in given.items() if a.source is not None})
     return Value(atoms, result.shape, result.latent)
 
 

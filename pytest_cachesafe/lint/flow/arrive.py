@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cachesafe_rules.model import Step, Taint
+from cachesafe_rules.observers import is_observer
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, volatile_atoms
 from pytest_cachesafe.lint.flow.frame import ParamSink, function_of
 from pytest_cachesafe.lint.flow.marks import role_of, vote
@@ -13,13 +15,13 @@ from pytest_cachesafe.lint.flow.values import DictShape, Func, Lambda, ListShape
 from pytest_cachesafe.lint.tables import sinks
 
 if TYPE_CHECKING:
-    from cachesafe_rules.model import Span
+    from cachesafe_rules.model import Source, Span
     from pytest_cachesafe.lint.flow.atoms import Atom, Mark
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
     from pytest_cachesafe.lint.flow.values import Value
 
-__all__ = ["ORDER_KINDS", "TOOL_LIST", "Hit", "arrive", "hit", "prompt_atoms"]
+__all__ = ["ORDER_KINDS", "TOOL_LIST", "Hit", "arrive", "hit", "only_named", "prompt_atoms", "tells_order"]
 
 # Handed down through one argument at most, and not into another file: farther away they are somebody's identifiers.
 _NEAR_KINDS = frozenset(("user", "session", "env", "random", "temp", "set", "listing", "state", "repr"))
@@ -27,6 +29,7 @@ _FARTHEST = 3
 TOOL_LIST = "list of tools"
 # What may be said of the order of tools or of examples.
 ORDER_KINDS = frozenset(("set", "listing", "random"))
+_ORDERING = re.compile(r"shuffl|sample|choice|permut")
 
 
 class Hit(NamedTuple):
@@ -114,7 +117,7 @@ def arrive(
     """A value reaches a sink here. `kinds` limits what counts (order of tools)."""
     if atoms is None:
         atoms = prompt_atoms(engine, frame, value, node)
-    if not atoms:
+    if not atoms or is_observer(frame.module.name):
         return
     if frame.frozen and isinstance(value.shape, (Func, Lambda)):
         # Handed over at import, called for each request.
@@ -129,7 +132,7 @@ def arrive(
     for atom in atoms.values():
         if atom.mark is not None:
             if atom.mark not in marks:
-                vote(engine, frame, atom.mark, "system" if not _named(marks) else "named")
+                vote(engine, frame, atom.mark, "system" if not only_named(marks) else "named")
             continue
         if atom.source is None:
             if atom.hops < _FARTHEST and atom.key[0] == "p":
@@ -144,13 +147,19 @@ def arrive(
                     far = found._replace(hops=max(1, atom.hops))
                     engine.made_sinks.setdefault(atom.key[1], {}).setdefault(key, far)
             continue
-        if kinds is not None and atom.source.kind not in kinds:
+        if kinds is not None and not (atom.source.kind in kinds and tells_order(atom.source)):
             continue
         hit(engine, frame, node, atom, sink, part, marks, ())
 
 
-def _named(marks: tuple[Mark, ...]) -> bool:
-    return any(m.key.startswith("name:") for m in marks)
+def tells_order(source: Source) -> bool:
+    """Whether a source says something of an order; an id that is made at random beside a list does not."""
+    return source.kind in ("set", "listing") or (source.kind == "random" and bool(_ORDERING.search(source.api)))
+
+
+def only_named(marks: tuple[Mark, ...]) -> bool:
+    """Whether a sink is one by its name alone."""
+    return any(m.key.startswith(("name:", "weak:")) for m in marks)
 
 
 def hit(

@@ -11,7 +11,7 @@ from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.classes import base_words
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.marks import new_mark, role_of
-from pytest_cachesafe.lint.flow.messages import tools
+from pytest_cachesafe.lint.flow.messages import tools, user_text
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.values import Cls, DictShape, Ext, Func, ListShape, ModShape, Value
 from pytest_cachesafe.lint.tables import sinks
@@ -30,6 +30,8 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
         if value.atoms or value.shape is not None:
             if constant or engine.tables.is_system_name(target.id):
                 value = named_text(engine, frame, target, value, node, target.id)
+            elif sinks.is_user_name(target.id):
+                user_text(engine, frame, value)
             elif sinks.FEW_SHOT.search(target.id):
                 arrive(
                     engine, frame, node, value, f"few-shot examples ({target.id})", "few_shot", atoms=value.all_atoms()
@@ -71,7 +73,7 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
             and target.value.slice.value == "function"
         ):
             arrive(engine, frame, node, value, "description of a tool", "tools", atoms=value.all_atoms())
-        elif key == "tools":
+        elif key == "tools" and _is_request(engine, frame, target.value):
             tools(engine, frame, node, value)
     elif (
         isinstance(target, (ast.Tuple, ast.List))
@@ -98,7 +100,7 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
 
 def named_text(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: ast.expr, name: str) -> Value:
     """Text bound to a name of system text: it arrives, and carries a mark that its uses may withdraw."""
-    mark = new_mark(frame, target, "name")
+    mark = new_mark(frame, target, "weak" if name in sinks.WEAK_NAMES else "name")
     if isinstance(value.shape, (Func, Cls, ModShape, Ext)):
         return value
     arrive(engine, frame, node, value, name, marks=(mark,))
@@ -132,6 +134,14 @@ def _is_system_dict(engine: Engine, frame: Frame, node: ast.expr) -> bool:
         return False
     shape = evaluate(engine, frame, node).shape
     return isinstance(shape, DictShape) and role_of(shape.fields.get("role")) == "system"
+
+
+def _is_request(engine: Engine, frame: Frame, node: ast.expr) -> bool:
+    """A dict that is called like a request, or holds what requests hold."""
+    if sinks.REQUEST_NAMES.search(dotted_name(node).rsplit(".", 1)[-1].lower()):
+        return True
+    shape = evaluate(engine, frame, node).shape if isinstance(node, (ast.Name, ast.Attribute)) else None
+    return isinstance(shape, DictShape) and bool(shape.fields.keys() & sinks.SENT_FIELDS)
 
 
 def _first_message(node: ast.expr) -> str:

@@ -98,7 +98,7 @@ def _bind_item(engine: Engine, frame: Frame, target: ast.Subscript, value: Value
     if isinstance(owner.shape, DictShape) and isinstance(key, str):
         new = Value(owner.atoms, DictShape({**owner.shape.fields, key: value}, owner.shape.mark), owner.latent)
     elif isinstance(owner.shape, (DictShape, type(None))) and _is_record(value) and not isinstance(key, str):
-        # A table of tuples: each of their places keeps what it holds, whatever the key.
+        # A table of records: each of their places keeps what it holds, whatever the key.
         fields = owner.shape.fields if isinstance(owner.shape, DictShape) else {}
         old = fields.get(_ANY_KEY)
         kept = {**fields, _ANY_KEY: value if old is None else join(old, value)}
@@ -112,13 +112,18 @@ def _bind_item(engine: Engine, frame: Frame, target: ast.Subscript, value: Value
         )
     else:
         extra = evaluate(engine, frame, target.slice).all_atoms() if not isinstance(target.slice, ast.Slice) else EMPTY
+        # The number under which a thing is stored stays with it, however far the counter goes.
+        extra = {k: a for k, a in extra.items() if a.source is None or a.source.kind != "state"}
         new = Value(merge(merge(owner.atoms, value.all_atoms()), extra), owner.shape, owner.latent)
     if isinstance(target.value, (ast.Name, ast.Attribute, ast.Subscript)):
         bind(engine, frame, target.value, new, mutated=True)
 
 
 def _is_record(value: Value) -> bool:
-    return isinstance(value.shape, ListShape) and value.shape.exact and len(value.shape.items) > 1 and not value.atoms
+    shape = value.shape
+    if isinstance(shape, DictShape):
+        return len(shape.fields) > 1 and shape.mark is None and not value.atoms
+    return isinstance(shape, ListShape) and shape.exact and len(shape.items) > 1 and not value.atoms
 
 
 def frozen_atoms(atoms: Any) -> Any:

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from cachesafe_rules.model import Step
+from cachesafe_rules.observers import is_observer, writes_down
 from pytest_cachesafe.lint.flow.arrive import arrive
 from pytest_cachesafe.lint.flow.atoms import Atom, merge
 from pytest_cachesafe.lint.flow.binding import frozen_atoms
@@ -114,6 +115,8 @@ def parameter(function: FunctionInfo, name: str) -> Value:
 
 def _takes_system(engine: Engine, function: FunctionInfo, name: str) -> bool:
     """Whether a parameter is named like system text; some names count only beside others."""
+    if writes_down(function.name) or is_observer(function.module.name):
+        return False
     if name in ("system", "sys"):
         return any(p in _BESIDE_SYSTEM for p in function.params)
     if name == "instructions":

@@ -21,14 +21,11 @@ __all__ = ["added_to_chat", "handed_over", "list_positions", "marks_of", "new_ma
 # Methods that put a message behind those of a chat, and names of functions in which a chat begins.
 _ADDS = re.compile(r"(?:add|append|push)(?:_\w+)?$")
 _BEGINS = re.compile(r"^_*(?:init|start|set_?up|reset|begin|new|create|make|build|prepare|clear|initiali[sz]e)")
-# Functions that do something and tell of it.
-_ACTS = re.compile(
-    r"^_*(?:send|check|inspect|exec|execute|run|handle|on|wait|notify|warn|report|kill|close|capture|save|do|call|invoke|"
-    r"process|step|list|read|view)_\w|^_*(?:execute|run|step|handle)$|warning|notice|notif|status|result|output|"
-    r"error|alert|hook|feedback|observation|screenshot"
-)
 # Whoever makes system messages for the head of a chat says so.
-_MAKES_HEADS = re.compile(r"prompt|sys|instruction|persona|preamble|initial|prefix|intro|identity|template|developer")
+_MAKES_HEADS = re.compile(
+    r"prompt|sys|instruction|persona|preamble|initial|prefix|intro|identity|template|developer|"
+    r"[. ](?:build|wrap|compose|assemble)(?:$|_)"
+)
 
 
 def vote(engine: Engine, frame: Frame, mark: Mark, word: str) -> None:
@@ -108,16 +105,14 @@ def added_to_chat(engine: Engine, frame: Frame, node: ast.Call, last: str, marks
         vote(engine, frame, mark, word)
 
 
-def handed_over(engine: Engine, frame: Frame, value: Value, yielded: bool = False) -> None:
-    """A single system message that a generator or an action gives back: a notice for the end of a chat, unless the
-    function is named for prompts or somebody puts the message at a head."""
+def handed_over(engine: Engine, frame: Frame, value: Value) -> None:
+    """A single system message that a function gives back: a notice for the end of a chat, unless the function is named
+    for prompts or somebody puts the message at a head."""
     shape = value.shape
     if not isinstance(shape, DictShape) or shape.mark is None or frame.function is None:
         return
     place = "/".join(frame.module.name.split("/")[-2:])
-    if _MAKES_HEADS.search(f"{place} {frame.qualname}".lower()):
-        return
-    if yielded or _ACTS.search(frame.function.name.lower()):
+    if not _MAKES_HEADS.search(f"{place} {frame.qualname}".lower()):
         vote(engine, frame, shape.mark, "handed")
 
 

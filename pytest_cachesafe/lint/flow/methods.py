@@ -60,6 +60,7 @@ _FILLS = frozenset((
 # Their result holds nothing of their arguments.
 _ALONE = frozenset((
     "get", "pop", "strip", "split", "encode", "decode", "astimezone", "items", "values", "keys", "result", "to_string",
+    "model_dump", "model_dump_json", "dict", "json", "to_dict", "as_dict", "_asdict", "copy",
 ))  # fmt: skip
 
 

@@ -165,6 +165,6 @@ def evaluate_yield(engine: Engine, frame: Frame, node: Any) -> Value:
     """`yield a`: what callers iterate over."""
     if node.value is not None:
         value = evaluate(engine, frame, node.value)
-        handed_over(engine, frame, value, yielded=True)
+        handed_over(engine, frame, value)
         frame.returned.append(Value(value.all_atoms()))
     return NOTHING

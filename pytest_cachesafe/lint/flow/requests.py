@@ -25,7 +25,11 @@ if TYPE_CHECKING:
 __all__ = ["sinks_of_call"]
 
 _PLACEHOLDER = re.compile(r"(?<!\{)\{([A-Za-z_][\w.]*)[?!:}]")
-_CLOCK_WORD = re.compile(r"(?:^|_)(?:time|date|datetime|now|today|timestamp|clock)(?:_|$)")
+# `{_time}`, `{current_date}`; `{departure_time}` is a fact about something else.
+_CLOCK_WORD = re.compile(
+    r"^_*(?:(?:current|local|utc|system|today|todays|now)_+)*(?:time|date|datetime|now|today|timestamp|clock)"
+    r"(?:_+(?:time|now|today|utc|local|str|string|iso))*$"
+)
 _MESSAGE_BASES = re.compile(r"Message|BaseModel|TypedDict|Schema|Struct|Content|Part$|Prompt|Msg")
 
 
@@ -67,6 +71,10 @@ def _keywords(engine: Engine, frame: Frame, node: ast.Call, function: Value, las
         elif name == "instructions" and isinstance(function.shape, Func):
             # A function of the project: its parameters are followed, the word alone says little.
             continue
+        elif name in tables.weak_keywords and not (
+            sinks.ASKING.search(last) or arguments.keywords.keys() & sinks.BESIDE_SYSTEM
+        ):
+            continue
         elif name in tables.system_keywords or (name not in ("content", "role") and tables.is_system_name(name)):
             arrive(engine, frame, where, value, f"argument {name} of {last or 'a call'}")
             _state_placeholder(engine, frame, where, value, name, last, agent)
@@ -83,6 +91,8 @@ def _keywords(engine: Engine, frame: Frame, node: ast.Call, function: Value, las
             arrive(engine, frame, where, value, f"argument {name} of the chat template")
         elif name == "backstory" or (name == "goal" and "backstory" in arguments.keywords):
             arrive(engine, frame, where, value, f"argument {name} of {last}")
+        elif sinks.is_user_name(name):
+            user_text(engine, frame, value)
         elif name == "few_shot_examples" or sinks.FEW_SHOT.search(name):
             arrive(engine, frame, where, value, f"few-shot examples ({name})", "few_shot")
     if sinks.PROMPT_ARGUMENTS.search(last):

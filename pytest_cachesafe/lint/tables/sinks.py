@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["is_system_name", "is_system_role"]
+from cachesafe_rules.observers import AGENT_CALLEES
+
+__all__ = ["AGENT_CALLEES", "is_system_name", "is_system_role", "is_user_name"]
 
 _SYSTEM = re.compile(
     r"(?:^|_)(?:system|sys|developer)_?(?:prompt|message|msg|instruction|content|text|template|context|preamble|"
@@ -32,7 +34,7 @@ _STOP = re.compile(
     r"reminder|heartbeat|event|non_system|no_system|without_system|filesystem|file_system|is_|has_|use_|"
     r"supports?_|inline_|allows?_|enable|disable|include_|exclude_|needs_|requires?_|should_|strip_|"
     r"count|token|_hash|parse|extract|validate|test_|log_|print_|save_|set_|update_|remove_|delete_|on_|send_|"
-    r"show_|display_|fake_|dummy_|estimat"
+    r"show_|display_|fake_|dummy_|estimat|check_|exist"
 )
 
 
@@ -44,6 +46,10 @@ def is_system_name(name: str) -> bool:
     return bool(_SYSTEM.search(lower) or _INSTRUCTIONS.match(lower))
 
 
+# Local names that count only where the text goes on into a prompt: files, forms and people get instructions too.
+WEAK_NAMES = frozenset(("instructions", "_instructions"))
+
+
 def is_system_constant(name: str) -> bool:
     """The same for constants of a module, where PROMPT and INSTRUCTIONS count as well."""
     return name.isupper() and bool(_UPPER.match(name)) and not _UPPER_STOP.search(name)
@@ -51,6 +57,16 @@ def is_system_constant(name: str) -> bool:
 
 def _snake(name: str) -> str:
     return name.lower() if name.isupper() else re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
+
+
+_USER = re.compile(
+    r"(?:^|_)(?:user|human)_(?:prompt|message|msg|content|text|input|query|template|instruction)s?(?:$|_)"
+)
+
+
+def is_user_name(name: str) -> bool:
+    """Whether a variable or keyword is named like text that goes out as a user's message."""
+    return bool(_USER.search(name.lower()))
 
 
 _ROLE = re.compile(r"(?:^|[._])(?:system|developer)(?:_message)?(?:_role)?(?:\.value)?$", re.IGNORECASE)
@@ -123,18 +139,26 @@ SYSTEM_KEYWORDS = frozenset((
     "append_system_prompt", "suffix_system_prompt", "system_content", "system_text", "prefix_messages",
     "state_modifier", "system_template", "systemPrompt", "expected_output_instructions",
 ))  # fmt: skip
+# Words that people are told what to do with as well: these count on a call that makes or asks a model or an agent.
+WEAK_KEYWORDS = frozenset(("instructions", "additional_instructions", "additional_context"))
+ASKING = re.compile(
+    r"Agent|Assistant|Session|Model|LLM|Chat|Realtime|Prompt|Request|Config|Options|Params|Client|Runner|Team|Crew|"
+    r"Swarm|MCP|agent|assistant|model|llm|chat|prompt|session|^(?:create|acreate|update|stream|astream|parse|run|arun|"
+    r"run_sync|run_stream|generate|agenerate|complete|acomplete|override|replace|copy|clone|partial|super|__init__|"
+    r"dict|respond|ask|invoke|ainvoke)$"
+)
 # Keywords that do so only beside others, or on some callees.
 AGENT_KEYWORDS = frozenset(
     ("instruction", "backstory", "goal", "persona", "prompt", "introduction", "guidelines", "introduction")
 )
-AGENT_CALLEES = re.compile(
-    r"(?:Agent|Assistant|Crew|Swarm|Team|create_react_agent|create_agent|create_deep_agent|create_supervisor|"
-    r"ReActAgent|AgentConfig|AgentSpec|GPTAssistant)\w*$"
-)
 BESIDE_SYSTEM = frozenset(("messages", "model", "max_tokens", "contents", "history", "prompt", "input", "tools"))
 
 BESIDE_TOOLS = frozenset(
-    ("messages", "model", "max_tokens", "contents", "input", "system", "instructions", "system_prompt", "llm", "name")
+    ("messages", "model", "max_tokens", "contents", "input", "system", "instructions", "system_prompt", "llm", "prompt")
+)
+# What a dict is called whose `tools` go to a model.
+REQUEST_NAMES = re.compile(
+    r"(?:^|_)(?:kwargs|params|parameters|request|req|payload|body|options|args|call|completion|input|agent)(?:$|_)"
 )
 # Beside one of the first, or among nothing but the others, `tools` in a dict belong to a request or to an agent.
 SENT_FIELDS = frozenset(("messages", "contents", "input", "system", "instructions", "system_prompt"))

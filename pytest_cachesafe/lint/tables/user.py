@@ -21,6 +21,7 @@ class Tables:
         self.calls = dict(sources.CALLS)
         self.flags = dict(sinks.FLAGS)
         self.system_keywords = set(sinks.SYSTEM_KEYWORDS)
+        self.weak_keywords = sinks.WEAK_KEYWORDS
         self.sink_calls: dict[str, str | int] = dict(sinks.POSITIONAL_SYSTEM)
         self.sanitizers: set[str] = set()
         prompt: tuple[str, ...] = ()
@@ -28,6 +29,7 @@ class Tables:
         if settings is not None:
             prompt, safe = settings.prompt_names, settings.safe_names
             self.system_keywords |= set(settings.sink_keywords)
+            self.weak_keywords -= set(settings.sink_keywords)
             self.sink_calls.update(settings.sink_calls)
             self.sanitizers |= set(settings.sanitizers)
             for name, kind in settings.sources.items():

@@ -1,0 +1,33 @@
+"""Code that watches requests instead of making them: what it holds of a prompt is a copy."""
+
+from __future__ import annotations
+
+import re
+
+__all__ = ["AGENT_CALLEES", "is_observer", "writes_down"]
+
+# Who makes an agent; what tells of one (its result, an event, a row in a table) is named after it as well.
+AGENT_CALLEES = re.compile(
+    r"(?:Agent|Assistant|Crew|Swarm|Team|create_react_agent|create_agent|create_deep_agent|create_supervisor)"
+    r"(?!\w*(?:Tool|Events?|Message|Response|Results?|Output|Finish|Action|Step|Error|Exception|Info|Status|State|"
+    r"Record|Entry|Logs?|Metrics?|Usage|Stats|Summary|Card|Row|DTO|Schema|Out|Read|View|Snapshot|Trace|Span|Metadata|"
+    r"Details?|Report|Node)$)\w*$"
+)
+
+_FILES = re.compile(
+    r"(?:^|[/_])(?:telemetry|tracing|tracer|traces?|observability|instrumentation|instrumentors?|opentelemetry|otel|"
+    r"exporters?|analytics|loggers?|logging)(?:/|_\w+\.|\.)"
+)
+_FUNCTIONS = re.compile(
+    r"^_*(?:log|trace|record|save|store|dump|print|debug|display|show|count|estimate|persist|export|audit)(?:$|_)"
+)
+
+
+def is_observer(filename: str) -> bool:
+    """Whether a file of this name records requests for telemetry or logs."""
+    return bool(_FILES.search(filename.lower()))
+
+
+def writes_down(function: str) -> bool:
+    """Whether a function of this name keeps, prints or measures what it is given."""
+    return bool(_FUNCTIONS.match(function.rpartition(".")[2].lower()))
