@@ -123,7 +123,9 @@ def _too_little(error: BaseException, tokens: int, cache: Any) -> UsageError:
         where, advice = f" into a static cache with room for {size}", "give it less room, or a shorter prompt"
     else:
         where, advice = f" behind {held} in the cache" if held else "", "give a shorter prompt"
-    return UsageError(f"out of memory at a pass over {tokens} tokens{where}{amount}; {advice}")
+    return UsageError(
+        f"out of memory at a pass over {tokens} {'token' if tokens == 1 else 'tokens'}{where}{amount}; {advice}"
+    )
 
 
 def _out_of_memory(error: BaseException) -> bool:
