@@ -91,6 +91,23 @@ def test_each_mutant_is_flagged_by_its_own_kind_and_no_twin_is(given_prompts: li
             assert set(named(mutant)) & set(mutant.kinds), (mutant, named(mutant))
 
 
+@pytest.mark.parametrize(
+    "prompt",
+    [
+        "Is Rome bigger than Paris?",
+        "Is London colder than Berlin in winter?",
+        "Was the payment of 30 euros refunded?",
+        "Who approves refunds above 500 dollars?",
+        "Should I always back up the disk?",
+    ],
+)
+def test_what_was_once_named_otherwise_has_its_own_kind(prompt: str) -> None:
+    made = [mutant for mutant in make_mutants([prompt], per_prompt=9) if not mutant.same]
+    assert made
+    for mutant in made:
+        assert set(named(mutant)) & set(mutant.kinds), (mutant, named(mutant))
+
+
 def test_every_mutator_and_every_twin_finds_something_in_such_prompts() -> None:
     """Without this, the property above could hold of nothing."""
     draws = Random(0)
@@ -126,6 +143,9 @@ def test_every_mutator_and_every_twin_finds_something_in_such_prompts() -> None:
         ("Please approve INV-0999", "code", "Please approve INV-1000"),
         ("How do I migrate from Heroku to Azure?", "direction", "How do I migrate from Azure to Heroku?"),
         ("Can I pay before the trial ends?", "direction", "Can I pay after the trial ends?"),
+        ("Is Rome bigger than Paris?", "direction", "Is Paris bigger than Rome?"),
+        ("Rome is older than New York.", "direction", "New York is older than Rome."),
+        ("Are EU servers slower than US ones?", "direction", "Are US servers slower than EU ones?"),
         ("Can the landlord sue the tenant?", "role", "Can the tenant sue the landlord?"),
         ("What may an admin do?", "role", "What may a viewer do?"),
         ("List all incidents", "quantifier", "List some incidents"),
@@ -154,6 +174,14 @@ def test_what_a_mutator_makes(prompt: str, mutator: str, text: str) -> None:
         ("What happened on March 4?", "number"),
         # The same both ways.
         ("Compare Postgres to MySQL", "direction"),
+        # Only one name: a capital at the start makes none of the other word.
+        ("Which is cheaper than Paris?", "direction"),
+        ("Nothing is faster than Redis", "direction"),
+        ("Find cars cheaper than Honda", "direction"),
+        ("Does Bob earn more than I do?", "direction"),
+        ("Is my parcel from Berlin to Munich delayed?", "direction"),
+        # Changed in one place of two, it would speak of both.
+        ("Are EU servers slower than US servers?", "role"),
         ("Is it fine all day?", "quantifier"),
         ("Is it billed every month?", "quantifier"),
         # A period of the calendar, no quantity of something.

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.semantic.mutants.mutant import Change, Context, like, replaced
+from pytest_cachesafe.semantic.tables.grammar import ARTICLES, AUX, FUNCTION, NEGATIONS, PERSONS, QUANTIFIERS
 from pytest_cachesafe.semantic.tables.measures import FORMATS, LANGUAGES, MONTHS, PERIODS, WEEKDAYS
 from pytest_cachesafe.semantic.text.morphology import base_form, one_slip
 
@@ -21,13 +22,26 @@ _STOP = (
     r"(?!(?:from|to|for|in|on|at|with|when|and|or|if|by|as|the\s+same|of|than|before|after|via|using|without|is|are)\b)"
 )
 _BARE = rf"(?!(?:a|an|the|my|our|your)\b){_STOP}[A-Za-z][\w+#.'-]*\w"
-_ARGUMENT = rf"(?:the\s+)?(?!(?:a|an|my|our|your)\b){_STOP}[A-Za-z][\w+#.'-]*\w(?:\s+{_STOP}[A-Za-z][\w'-]*\w)??"
+# The second word is no participle, which goes on about the whole: from Berlin to Munich delayed.
+_ARGUMENT = (
+    rf"(?:the\s+)?(?!(?:a|an|my|our|your)\b){_STOP}[A-Za-z][\w+#.'-]*\w"
+    rf"(?:\s+{_STOP}(?!\w+(?:ed|ing)\b)[A-Za-z][\w'-]*\w)??"
+)
 _END = r"(?=\s*(?:[?.!,;:]|$)|\s+(?:for|in|on|with|when|and|if|using|without|at|by|per|via)\b)"
 _FROM_TO = re.compile(rf"\bfrom\s+(?P<x>{_ARGUMENT})\s+to\s+(?P<y>{_ARGUMENT}){_END}", _I)
 _VERB_TO = re.compile(
     rf"\b(?:convert|migrate|translate|transfer|prefer)\s+(?!from\b)(?P<x>{_BARE})\s+to\s+(?P<y>{_BARE}){_END}", _I
 )
-_THAN = re.compile(r"\b(?P<x>[A-Z][\w+#.-]*)\s+(?:\w+\s+){0,2}than\s+(?P<y>[A-Z][\w+#.-]*)")
+# A capital at the start of a sentence makes no name of "Is", "Which" or "Find": there, only what has a verb behind it.
+_CLOSED = ARTICLES | AUX | FUNCTION | NEGATIONS | set(PERSONS) | set(QUANTIFIERS)
+# As a sentence begins with them; US and IT are names.
+_NO_NAME = rf"(?!(?:{'|'.join(sorted(word.capitalize() for word in _CLOSED))})\b)"
+_PART = r"[A-Z](?:[\w+#.-]*[\w+#])?"
+_NAMED = rf"(?<![\w+#.-]){_NO_NAME}{_PART}(?:\s+{_PART}){{0,2}}(?![\w+#-])(?!\s+[A-Z])"
+_VERB = r"(?:is|are|was|were|has|costs?|runs?|takes?|uses?|performs?|scales?|works?|pays?|gets?)\b"
+_THAN = re.compile(
+    rf"(?P<x>(?<=\w\s){_NAMED}|(?<!\w\s){_NAMED}(?=\s+{_VERB}))\s+(?:\w+\s+){{0,2}}than\s+(?P<y>{_NAMED})"
+)
 
 
 def direction(prompt: str, context: Context) -> Iterator[Change]:

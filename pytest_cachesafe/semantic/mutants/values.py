@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from pytest_cachesafe.semantic.mutants.mutant import Change, Context, like, replaced
 from pytest_cachesafe.semantic.mutants.vocabulary import WRITTEN
-from pytest_cachesafe.semantic.tables.measures import NUMBERS
+from pytest_cachesafe.semantic.tables.measures import CURRENCIES, NUMBERS
 
 __all__ = ["code", "date", "number", "number_words", "period", "unit", "version"]
 
@@ -23,6 +23,9 @@ _NUMBER = re.compile(
     r"(?<![\w.,:/#+*=-])(?P<sign>[$€£])?(?P<value>\d{1,3}(?:,\d{3})+|\d{1,7})(?P<part>\.\d{1,2})?(?![\w:/+*=-]|[.,]\d)"
     r"(?P<after>\s?%|\s+per\s?cent\b|\s+percent\b)?"
 )  # fmt: skip
+_CURRENCY = re.compile(
+    rf"(?:\.\d+)?\s?(?:{'|'.join(map(re.escape, sorted(CURRENCIES, key=len, reverse=True)))})(?!\w)", _I
+)
 _YEAR = re.compile(r"(?<![\w.,:/#$€£-])(?:19[5-9]|20[0-4])\d(?![\w:/%-]|[.,]\d)")
 _ISO = re.compile(r"(?<![\w-])(\d{4})-(\d{2})-(\d{2})(?![\w-])")
 _CLOCK = re.compile(r"(?<![\w:.])(\d{1,2})(:\d{2})?\s?(am|pm)\b", _I)
@@ -48,7 +51,8 @@ def number(prompt: str, context: Context) -> Iterator[Change]:
         if match.span("value") in years or _dated(prompt, match) or _name_before(prompt, match.start()):
             continue
         value = int(match["value"].replace(",", ""))
-        kind = "money" if match["sign"] else "percent" if match["after"] else "number"
+        money = match["sign"] or _CURRENCY.match(prompt, match.end("value"))
+        kind = "money" if money else "percent" if match["after"] else "number"
         for new in dict.fromkeys((value * 10, value * 2, value + 3)):
             # A share of more than a hundred, a day of the month beyond its end: other words would show it at once.
             if new == value or (kind == "percent" and new > 100):

@@ -9,7 +9,7 @@ from functools import lru_cache
 from pytest_cachesafe.semantic.mutants.mutant import Change, Context, like, replaced
 from pytest_cachesafe.semantic.mutants.vocabulary import COMMANDS, COMPARATIVES, NOUNS_TOO, QUANTIFIERS, ROLES, VAGUE
 from pytest_cachesafe.semantic.tables.antonyms import ANTONYMS
-from pytest_cachesafe.semantic.tables.grammar import IRREGULAR
+from pytest_cachesafe.semantic.tables.grammar import IRREGULAR, NEGATIONS
 
 __all__ = ["antonym", "comparative", "negation", "quantifier", "role"]
 
@@ -91,9 +91,9 @@ def antonym(prompt: str, context: Context) -> Iterator[Change]:
             for other in table.get(base, ()):
                 words = inflect(other)
                 if words is not None:
-                    yield Change(
-                        replaced(prompt, match, like(words, match[0])), match[0], words, ("antonym", "comparative")
-                    )
+                    # "Always" has "never" for opposite, which negates.
+                    kinds = ("antonym", "comparative", *(("negation",) if {low, words} & NEGATIONS else ()))
+                    yield Change(replaced(prompt, match, like(words, match[0])), match[0], words, kinds)
             if base in table:
                 break
 
@@ -172,6 +172,9 @@ def role(prompt: str, context: Context) -> Iterator[Change]:
             between = prompt[a.end() : b.start()].strip().lower()
             if between not in ("and", "or", "/"):
                 yield Change(text, f"{a[0]} … {b[0]}", f"{words[0]} … {words[1]}", ("role_swap",))
+            continue
+        if len(first) + len(second) > 1:
+            # Changed in one place only, the sentence would speak of both: are EU clients slower than US servers.
             continue
         for match in (*first, *second):
             new = other if match in first else one
