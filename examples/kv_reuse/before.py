@@ -17,5 +17,5 @@ def question(text: str) -> str:
 
 def messages(turns: int) -> list[Message]:
     """The chat up to visitor's turn `turns`; the system text counts the turns."""
-    system = f"Turn {turns}. {RULES}"  # cachesafe: ignore[CSF301] shown to fail
-    return [{"role": "system", "content": system}, *CHAT[: 2 * turns - 1]]
+    # cachesafe: ignore[CSF301] shown to fail
+    return [{"role": "system", "content": f"Turn {turns}. {RULES}"}, *CHAT[: 2 * turns - 1]]
