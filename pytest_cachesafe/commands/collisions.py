@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> Result:
         data = report.as_dict() | data
         status, notes = report.exit_status(), report.exit_status(strict=True)
     if args.keys:
-        options = {name: _imported(word, f"--{name}") for name in ("key", "partition") if (word := getattr(args, name))}
+        options = {name: _function(word, f"--{name}") for name in ("key", "partition") if (word := getattr(args, name))}
         keys = judge.check_keys(found.requests, **options)
         texts.append(keys.text())
         data["keys"] = keys.as_dict()
@@ -180,12 +180,17 @@ class _Read:
 
 
 def _judged(args: argparse.Namespace, judge: CollisionJudge, prompts: PromptSet | None) -> CollisionReport:
-    from pytest_cachesafe.semantic.files import read_pairs
+    from pytest_cachesafe.semantic.files import as_name, read_pairs
+    from pytest_cachesafe.semantic.sweep.labelled import check_label
 
     allow = _allowed(args.allow)
     if prompts is not None:
         return judge.collisions(prompts, level=args.level, allow=allow)
     lines = read_pairs(args.pairs)
+    for number, value in lines:
+        # They are not needed here; a wrong one is told all the same, before a sweep or a test trusts it.
+        if "same_answer" in value:
+            check_label(value["same_answer"], f"{as_name(args.pairs)}: line {number}: same_answer")
     pairs = [(str(value["a"]), str(value["b"])) for _, value in lines]
     return judge.judge_pairs(pairs, level=args.level, allow=allow, places=[number for number, _ in lines])
 
@@ -215,7 +220,25 @@ def _encoder(word: str | None) -> Any:
 
     if word is None:
         return DEFAULT_ENCODER
-    return _imported(word, "--encoder") if _is_import(word) else word
+    if not _is_import(word):
+        return word
+    from pytest_cachesafe.semantic.user_code import guarded_encoder
+
+    return guarded_encoder(_imported(word, "--encoder"), f"--encoder {word}")
+
+
+def _function(word: str, option: str) -> Any:
+    """A function of the user's; what it raises is told as its own.
+
+    Raises:
+        UsageError: see `_imported`; or it cannot be called.
+    """
+    from pytest_cachesafe.semantic.user_code import guarded
+
+    found = _imported(word, option)
+    if not callable(found):
+        raise UsageError(f"{option} {word}: is {type(found).__name__}, a function is meant")
+    return guarded(found, f"{option} {word}")
 
 
 def _is_import(word: str) -> bool:
@@ -236,13 +259,22 @@ def _imported(word: str, option: str) -> Any:
     from functools import reduce
     from importlib import import_module
 
+    from pytest_cachesafe.models.errors import one_line
+
     # A module beside the prompts, as with python -m.
     if "" not in sys.path:
         sys.path.insert(0, "")
     try:
-        return reduce(getattr, name.split("."), import_module(module))
+        loaded = import_module(module)
     except ModuleNotFoundError as error:
         raise UsageError(f"{option} {word}: no module {error.name!r} here") from None
+    # The module's own code runs here, and may raise anything.
+    except Exception as error:
+        raise UsageError(
+            f"{option} {word}: importing {module} raised {type(error).__name__}: {one_line(error)}"
+        ) from error
+    try:
+        return reduce(getattr, name.split("."), loaded)
     except AttributeError as error:
         raise UsageError(f"{option} {word}: {error}") from None
 

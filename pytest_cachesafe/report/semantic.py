@@ -45,8 +45,12 @@ def _lines(report: CollisionReport, verbosity: int, mode: Redact) -> Iterator[st
             yield f"  {_pairs(judged)} merged in which nothing was found that needs another answer"
         if verbosity:
             yield from _capped(harmless, report, verbosity, mode)
-        if report.closest is not None and not verbosity and not (report.failures or report.suspects or report.near):
-            yield from pair_lines(report.closest.verdict, _labels(report.closest, report), mode, "  closest pair: ")
+        closest = report.closest
+        shown = report.failures or report.suspects or report.near or (closest is not None and closest.allowed)
+        if closest is not None and not verbosity and not shown:
+            yield from pair_lines(
+                closest.verdict, _labels(closest, report), mode, "  closest pair: ", heard=closest.heard
+            )
     yield from (_cut(group, report) for group in report.cut)
     yield from (f"  what to do: {line}" for line in _advice(report))
     for entry, why in report.unused:
@@ -92,8 +96,9 @@ def _headline(report: CollisionReport, mode: Redact) -> str:
 def _closest(report: CollisionReport) -> str:
     if report.closest is None:
         return ""
-    found = report.closest.verdict
-    return f"; closest pair: {_distance(found)}"
+    # An allowed one is listed as such below.
+    which = "closest pair (allowed)" if report.closest.allowed is not None else "closest pair"
+    return f"; {which}: {_distance(report.closest.verdict)}"
 
 
 def _short(found: PairVerdict, mode: Redact) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.semantic.allow import Allow, Allowances
+from pytest_cachesafe.semantic.encoder import embed_set
 from pytest_cachesafe.semantic.prompts import PromptSet, as_pair
 from pytest_cachesafe.semantic.result import CollisionReport, CutGroup, JudgedPair, Level
 from pytest_cachesafe.semantic.verdict import PairVerdict
@@ -71,7 +72,7 @@ def find_collisions(
     allowed = allow if isinstance(allow, Allowances) else Allowances(allow)
     compared = pairs_left(found, allowed)
     encoder = judge.encoder
-    vectors = encoder.embed(found.texts)
+    vectors = embed_set(encoder, found)
     check_not_constant(encoder, vectors)
     close = close_pairs(vectors, threshold, max(threshold - margin, -1.0), most)
     judged = _all_judged(judge, found, threshold, close, allowed)
@@ -127,7 +128,7 @@ def judge_pairs(
     good = [as_pair(a, b, f"{unit} {number}") for (a, b), number in zip(pairs, at, strict=True)]
     if not good:
         raise UsageError("no pairs: nothing was compared")
-    found = PromptSet()
+    found = PromptSet(unit=unit)
     for number, pair in zip(at, good, strict=True):
         for text in pair:
             found.add(text, number)
@@ -135,7 +136,7 @@ def judge_pairs(
         raise UsageError("every pair holds the same text twice: nothing was compared")
     allowed = allow if isinstance(allow, Allowances) else Allowances(allow)
     encoder = judge.encoder
-    vectors = encoder.embed(found.texts)
+    vectors = embed_set(encoder, found)
     check_not_constant(encoder, vectors)
     rows = [[row_of(found, pair[side]) for pair in good] for side in (0, 1)]
     values = cosines(vectors[rows[0]], vectors[rows[1]])

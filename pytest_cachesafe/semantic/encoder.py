@@ -18,9 +18,19 @@ from pytest_cachesafe.usage import UsageError
 if TYPE_CHECKING:
     import numpy as np
 
+    from pytest_cachesafe.semantic.prompts import PromptSet
+
     Array = np.ndarray[Any, np.dtype[np.float32]]
 
-__all__ = ["DEFAULT_ENCODER", "CallableEncoder", "Encoder", "load_encoder", "unit_vectors"]
+__all__ = [
+    "DEFAULT_ENCODER",
+    "CallableEncoder",
+    "Encoder",
+    "VectorError",
+    "embed_set",
+    "load_encoder",
+    "unit_vectors",
+]
 
 DEFAULT_ENCODER = "sentence-transformers/all-MiniLM-L6-v2"
 # The method of an object that embeds a list of texts: LangChain's Embeddings, RedisVL's vectorizers,
@@ -98,6 +108,31 @@ def _model(name: str, keep: bool, folder: str | None) -> Encoder:
     return ModelEncoder(name, keep=keep)
 
 
+class VectorError(UsageError):
+    """A vector that cannot be used; `index` is that of its text among those given, `rest` follows its name."""
+
+    def __init__(self, who: str, index: int, rest: str) -> None:
+        super().__init__(f"{who}: the vector of text {index} {rest}")
+        self.who, self.index, self.rest = who, index, rest
+
+    def __reduce__(self) -> tuple[type[VectorError], tuple[str, int, str]]:
+        return type(self), (self.who, self.index, self.rest)
+
+
+def embed_set(encoder: Encoder, found: PromptSet) -> Array:
+    """The vectors of a set of prompts.
+
+    Raises:
+        UsageError: see `Encoder.embed`; what is wrong with one vector names the place of its prompt.
+    """
+    try:
+        return encoder.embed(found.texts)
+    except VectorError as error:
+        name = f"{found.name}: " if found.name else ""
+        place = f"{name}{found.unit} {found.places[error.index]}"
+        raise UsageError(f"{error.who}: the vector of {place} {error.rest}") from None
+
+
 class CallableEncoder:
     """The user's own `embed(texts)`; what it gives is checked, and brought to length 1 where it is not."""
 
@@ -109,6 +144,10 @@ class CallableEncoder:
         self.name = "embed()" if "<lambda>" in name else name
         self.notes: list[str] = []
         self._dimension: int | None = None
+
+    def wrapped(self, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> CallableEncoder:
+        """The same encoder, its function wrapped."""
+        return CallableEncoder(wrap(self._embed), self.name)
 
     def embed(self, texts: Sequence[str]) -> Array:
         """See `Encoder`; what the callable itself raises is passed on."""
@@ -160,11 +199,11 @@ def unit_vectors(raw: Any, count: int, who: str, dimension: int | None = None) -
         raise UsageError(f"{who} gives empty vectors")
     finite = np.isfinite(array).all(axis=1)
     if not finite.all():
-        raise UsageError(f"{who}: the vector of text {int(np.argmin(finite))} holds NaN or infinity")
+        raise VectorError(who, int(np.argmin(finite)), "holds NaN or infinity")
     # Divided by the largest entry first: squares of very large or very small numbers leave the range.
     largest = np.abs(array).max(axis=1, keepdims=True)
     if not largest.all():
-        raise UsageError(f"{who}: the vector of text {int(np.argmin(largest))} is all zeros, which has no direction")
+        raise VectorError(who, int(np.argmin(largest)), "is all zeros, which has no direction")
     scaled = array / largest
     norms = np.linalg.norm(scaled, axis=1, keepdims=True)
     with np.errstate(over="ignore"):
@@ -194,10 +233,12 @@ def _matrix(np: Any, rows: Any, count: int, who: str) -> Any:
     try:
         array = np.asarray(rows, dtype=np.float64)
     except (ValueError, TypeError):
-        sizes = {len(row) for row in rows if hasattr(row, "__len__") and not isinstance(row, str)}
-        if len(sizes) > 1:
-            words = " and ".join(str(size) for size in sorted(sizes)[:2])
-            raise UsageError(f"{who} gives vectors of different dimensions ({words})") from None
+        sizes = [len(row) if hasattr(row, "__len__") and not isinstance(row, str) else None for row in rows]
+        other = next((i for i, size in enumerate(sizes) if size is not None and size != sizes[0]), None)
+        if other is not None and sizes[0] is not None:
+            raise VectorError(
+                who, other, f"has dimension {sizes[other]}, that of the first one {sizes[0]}: different dimensions"
+            ) from None
         raise UsageError(f"{who} gives no numbers: one vector of numbers a text is needed") from None
     if array.ndim == 1 and count != array.shape[0]:
         raise UsageError(f"{who} gives one vector for {count} texts: embed takes a list of texts and gives one each")

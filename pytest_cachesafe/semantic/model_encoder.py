@@ -18,7 +18,7 @@ from pytest_cachesafe.models import find_encoder
 from pytest_cachesafe.models.cache import file_sha256
 from pytest_cachesafe.models.errors import need, one_line
 from pytest_cachesafe.models.packages import canonical_name
-from pytest_cachesafe.semantic.encoder import unit_vectors
+from pytest_cachesafe.semantic.encoder import VectorError, unit_vectors
 from pytest_cachesafe.semantic.vectors import VectorStore
 from pytest_cachesafe.usage import UsageError
 
@@ -83,7 +83,10 @@ class ModelEncoder:
             for start in range(0, len(missing), _CHUNK):
                 part = missing[start : start + _CHUNK]
                 batch = [texts[i] for i in part]
-                vectors, _ = unit_vectors(self._encode(batch), len(part), f"encoder {self.name}")
+                try:
+                    vectors, _ = unit_vectors(self._encode(batch), len(part), f"encoder {self.name}")
+                except VectorError as error:
+                    raise VectorError(error.who, part[error.index], error.rest) from None
                 if self._store is not None:
                     self._store.put(batch, vectors)
                 yield part, vectors

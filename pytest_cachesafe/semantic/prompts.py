@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from unicodedata import category
 
 from pytest_cachesafe.usage import UsageError
 
@@ -23,6 +24,8 @@ def checked(text: object, where: str) -> str:
         raise UsageError(f"{where}: a prompt is text, not {_kind(text)}")
     if not text.strip():
         raise UsageError(f"{where} is blank: remove it, a cache must never be asked with it")
+    if not text.isascii() and not _visible(text):
+        raise UsageError(f"{where} holds no visible character: remove it, a cache must never be asked with it")
     # Only a long text can be too long, and only four bytes a character in the worst case.
     try:
         size = len(text) if text.isascii() else len(text.encode("utf-8"))
@@ -36,6 +39,16 @@ def checked(text: object, where: str) -> str:
             "cache embeds"
         )
     return text
+
+
+# Letters and signs that show nothing: the fillers of Hangul, the empty Braille cell.
+_EMPTY = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+# Controls, formats, spaces, and marks without a letter to stand on.
+_UNSEEN = frozenset(("Cc", "Cf", "Zs", "Zl", "Zp", "Mn", "Me"))
+
+
+def _visible(text: str) -> bool:
+    return any(category(character) not in _UNSEEN and character not in _EMPTY for character in text)
 
 
 def as_pair(a: object, b: object, where: str = "") -> tuple[str, str]:

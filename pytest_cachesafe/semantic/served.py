@@ -76,6 +76,13 @@ class ServingCache:
         self._lookup, self._store, self._reset = lookup, store, reset
         self.name = name
         self._used = False
+        # Whether it was seen to serve anything at all.
+        self._alive = False
+
+    def wrapped(self, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> ServingCache:
+        """The same cache, its functions wrapped."""
+        reset = None if self._reset is None else wrap(self._reset)
+        return ServingCache(wrap(self._lookup), wrap(self._store), reset, self.name)
 
     def serves(self, a: str, b: str) -> bool:
         """Whether either prompt is served the other's answer.
@@ -101,11 +108,31 @@ class ServingCache:
         self._empty()
         for index, text in enumerate(texts):
             answer = self._lookup(text)
-            # An empty list is how some caches say that nothing was found.
-            if answer is None or (isinstance(answer, (list, str)) and not answer):
+            if _nothing(answer):
                 self._store(text, _answer(index))
                 continue
+            self._alive = True
             yield self._whose(answer, index), index
+        if not self._alive:
+            self._check_alive(texts)
+
+    def _check_alive(self, texts: Sequence[str]) -> None:
+        """Of a cache that never serves, any set would pass: nothing was asked of it.
+
+        Raises:
+            UsageError: none of the prompts is served its own answer.
+        """
+        # All of them: one that evicts its oldest entries still has the last one.
+        for index in range(len(texts) - 1, -1, -1):
+            answer = self._lookup(texts[index])
+            if not _nothing(answer):
+                self._whose(answer, len(texts))
+                self._alive = True
+                return
+        raise UsageError(
+            f"cache {self.name} serves nothing, not even a prompt whose answer was stored just now: nothing was "
+            "compared; lookup must give back what store was given"
+        )
 
     def _empty(self) -> None:
         if self._reset is not None:
@@ -126,6 +153,11 @@ class ServingCache:
             f"cache {self.name} serves an answer that was not stored here: it must be empty at the start, and lookup "
             "must give back what store was given"
         )
+
+
+def _nothing(answer: Any) -> bool:
+    """An empty list is how some caches say that nothing was found."""
+    return answer is None or (isinstance(answer, (list, str)) and not answer)
 
 
 def _answer(index: int) -> str:

@@ -23,6 +23,27 @@ def embed(texts):
 
 def bad(texts):
     return [[float("nan")] * 3 for t in texts]
+
+def second(texts):
+    return [[float("nan") if "not" in t else 1.0, len(t)] for t in texts]
+
+def breaks(texts):
+    raise KeyError("no key for the embedding service")
+
+def quiet(texts):
+    raise RuntimeError
+
+def service(text):
+    raise ValueError("quota\\nexceeded")
+
+class Cache:
+    def lookup(self, prompt):
+        service(prompt)
+
+    def store(self, prompt, answer):
+        pass
+
+cache = Cache()
 '''
 
 
@@ -240,7 +261,15 @@ def test_json_lines_that_cannot_be_judged(collisions: Any, text: str, words: str
         (["--level", "all"], "known: certain, suspect"),
         (["--pairs", "x.jsonl"], "exclude each other"),
         (["--allow", "missing.jsonl"], "missing.jsonl: no such file"),
-        (["--encoder", "my_encoder:bad"], "holds NaN or infinity"),
+        (["--encoder", "my_encoder:bad"], "the vector of prompts.txt: line 1 holds NaN or infinity"),
+        (["--encoder", "my_encoder:second"], "the vector of prompts.txt: line 2 holds NaN or infinity"),
+        (
+            ["--encoder", "my_encoder:breaks"],
+            "--encoder my_encoder:breaks raised KeyError: 'no key for the embedding service' (my_encoder.py line 13)",
+        ),
+        (["--encoder", "my_encoder:quiet"], "--encoder my_encoder:quiet raised RuntimeError (my_encoder.py line 16)"),
+        (["--encoder", "my_encoder:cache"], "--encoder my_encoder:cache raised ValueError: quota exceeded (my_enc"),
+        (["--encoder", "breaks_too:embed"], "importing breaks_too raised ZeroDivisionError: division by zero"),
         (["--encoder", "my_encoder:missing"], "missing"),
         (["--encoder", "no_such_module:embed"], "no module 'no_such_module'"),
         (["--encoder", "nobody/nothing"], "nobody/nothing"),
@@ -248,11 +277,34 @@ def test_json_lines_that_cannot_be_judged(collisions: Any, text: str, words: str
 )
 def test_options_that_cannot_be_used(collisions: Any, options: list[str], words: str, monkeypatch: Any) -> None:
     monkeypatch.setenv("HF_HUB_CACHE", "no-hub")
+    write("breaks_too.py", "1 / 0\n")
     name = write("prompts.txt", "\n".join(NOT))
     encoder = options[1] if options[0] == "--encoder" else "my_encoder:embed"
     status, said = collisions(name, *(options if options[0] != "--encoder" else []), encoder=encoder)
     assert status == 2
     assert words in said
+    assert said.count("\n") == 1
+
+
+def test_functions_for_keys_that_raise(collisions: Any) -> None:
+    lines = [{"messages": [{"role": "user", "content": text}]} for text in (NOT[0], PLAN[0])]
+    name = write("log.jsonl", "".join(json.dumps(line) + "\n" for line in lines))
+    for option in ("--key", "--partition"):
+        status, said = collisions("--log", name, "--keys", option, "my_encoder:service")
+        assert status == 2
+        assert f"{option} my_encoder:service raised ValueError: quota exceeded (my_encoder.py line" in said
+        assert said.count("\n") == 1
+    assert "is str, a function is meant" in collisions("--log", name, "--keys", "--key", "my_encoder:__name__")[1]
+
+
+def test_unknown_labels_of_pairs(collisions: Any) -> None:
+    lines = [{"a": PLAN[0], "b": NOT[0], "same_answer": None}, {"a": NOT[0], "b": NOT[1], "same_answer": "maybe"}]
+    name = write("pairs.jsonl", "\n".join(json.dumps(line) for line in lines))
+    status, said = collisions("--pairs", name)
+    assert status == 2
+    assert "pairs.jsonl: line 2: same_answer 'maybe' is unknown" in said
+    # A label of another sort is nobody's business here.
+    assert collisions("--pairs", write("pairs.jsonl", json.dumps(lines[0] | {"label": "billing"})))[0] == 0
 
 
 def test_mutants_beside_the_collisions(collisions: Any) -> None:

@@ -89,6 +89,50 @@ def test_the_text_marks_what_differs_and_says_what_to_do() -> None:
     assert any("allow the pair with a reason" in line for line in lines)
 
 
+def test_an_allowed_pair_is_told_once_and_as_allowed() -> None:
+    report = CollisionJudge(ENCODER, 0.9).collisions([*NOT, SAME[0]], allow=[(*NOT, "one page says both")])
+    assert report.closest is not None
+    assert report.closest.verdict.a == NOT[0]
+    text = report.text()
+    assert text.startswith("no collisions among 3 prompts at threshold 0.9 [")
+    assert "; closest pair (allowed): cosine 0.985" in text.split("\n")[0]
+    assert "allowed (one page says both), negation" in text
+    assert text.count(f" {NOT[1]}\n") == 1
+    assert "collision, negation" not in text
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [
+        ([math.nan, 1.0], "holds NaN or infinity"),
+        ([0.0, 0.0], "is all zeros"),
+        ([1.0], "has dimension 1"),
+    ],
+)
+def test_a_bad_vector_is_told_with_the_place_of_its_prompt(bad: list[float], words: str) -> None:
+    def embed(texts: list[str]) -> list[list[float]]:
+        return [bad if t == SAME[0] else [1.0, float(len(t))] for t in texts]
+
+    judge = CollisionJudge(embed, 0.9)
+    with pytest.raises(UsageError, match=rf"the vector of prompt 3 {words}"):
+        judge.collisions([NOT[0], NOT[0], NOT[1], SAME[0], SAME[1]])
+    with pytest.raises(UsageError, match=rf"the vector of pair 1 {words}"):
+        judge.judge_pairs([NOT, SAME])
+    with pytest.raises(UsageError, match=rf"the vector of pair 1 {words}"):
+        judge.sweep([(*NOT, False), (*SAME, True)])
+
+
+@pytest.mark.parametrize(
+    "blank", ["\u200b\u2060", "\ufeff", "\u00a0\u200d \ufe0f", "\u3164", "\u2800\u2800", "\u00ad\t"]
+)
+def test_what_shows_nothing_is_no_prompt(blank: str) -> None:
+    with pytest.raises(UsageError, match=r"prompt 1 (is blank|holds no visible character)"):
+        CollisionJudge(ENCODER).collisions([NOT[0], blank])
+    # A letter, a sign or a picture among them is enough.
+    for seen in ("a", "é", "?", "猫", "🙂", "ㅋ"):
+        assert CollisionJudge(ENCODER).compare(blank + seen, NOT[0])
+
+
 def test_no_prompt_text_where_none_may_be_shown() -> None:
     report = CollisionJudge(ENCODER, 0.9).collisions(PROMPTS, allow=[(*NOT, "one page")])
     for mode in ("text", "hash"):

@@ -72,6 +72,42 @@ def test_a_cache_that_was_not_empty() -> None:
         CollisionJudge((cache.lookup, cache.store)).collisions(PROMPTS)
 
 
+class Deaf(WordCache):
+    """Never serves: its index is not the one it stores to."""
+
+    def lookup(self, prompt: str) -> Any:
+        return None
+
+
+def test_a_cache_that_serves_nothing_was_not_tested() -> None:
+    cache = Deaf()
+    for deaf in (cache, (cache.lookup, cache.store), (lambda p: [], cache.store)):
+        with pytest.raises(UsageError, match="serves nothing, not even a prompt whose answer was stored just now"):
+            assert_no_collisions(PROMPTS, encoder=deaf)
+    with pytest.raises(UsageError, match="serves nothing"):
+        CollisionJudge(Deaf()).judge(*NOT)
+    with pytest.raises(UsageError, match="serves nothing"):
+        CollisionJudge(Deaf()).judge_pairs([NOT])
+    with pytest.raises(UsageError, match="serves nothing"):
+        CollisionJudge(Deaf()).mutants(["Wait 3 days"])
+
+
+def test_a_cache_that_serves_exact_repeats_alone_passes() -> None:
+    class Exact(WordCache):
+        def lookup(self, prompt: str) -> Any:
+            return self.entries.get(prompt)
+
+    class Small(Exact):
+        """Holds one answer."""
+
+        def store(self, prompt: str, answer: str) -> None:
+            self.entries = {prompt: answer}
+
+    for cache in (Exact(), Small()):
+        report = assert_no_collisions(PROMPTS, encoder=cache)
+        assert (report.merged, report.pairs) == (0, [])
+
+
 def test_no_cosine_is_made_up() -> None:
     with pytest.raises(UsageError, match="tells what it serves, not how close"):
         CollisionJudge(WordCache()).similarity(*NOT)

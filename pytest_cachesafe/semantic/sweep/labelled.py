@@ -9,7 +9,7 @@ from typing import Any
 from pytest_cachesafe.semantic.prompts import as_pair
 from pytest_cachesafe.usage import UsageError
 
-__all__ = ["LABELS", "LabelledPair", "LabelledPairs"]
+__all__ = ["LABELS", "LabelledPair", "LabelledPairs", "check_label"]
 
 # What a label may be. None: people do not agree.
 LABELS: Mapping[str, bool | None] = {
@@ -100,15 +100,20 @@ def _pair(entry: Any, at: int, where: str) -> LabelledPair:
         key = next((key for key in _KEYS if key in entry), None)
         if key is None:
             raise UsageError(f'{where}: has no label; "same_answer": true or false is needed')
-        a, b, label = entry["a"], entry["b"], _label(entry[key], f"{where}: {key}")
+        a, b, label = entry["a"], entry["b"], check_label(entry[key], f"{where}: {key}")
     elif isinstance(entry, (tuple, list)) and len(entry) == 3:
-        a, b, label = entry[0], entry[1], _label(entry[2], f"{where}: label")
+        a, b, label = entry[0], entry[1], check_label(entry[2], f"{where}: label")
     else:
         raise UsageError(f'{where}: (a, b, label) or {{"a", "b", "same_answer"}} is meant')
     return LabelledPair(*as_pair(a, b, where), label, at)
 
 
-def _label(value: object, where: str) -> bool | None:
+def check_label(value: object, where: str) -> bool | None:
+    """Whether one answer serves both, from a label; None: ambiguous.
+
+    Raises:
+        UsageError: no label; `where` begins the message.
+    """
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int) and value in (0, 1):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pytest_cachesafe.semantic.encoder import embed_set
+from pytest_cachesafe.semantic.prompts import PromptSet
 from pytest_cachesafe.semantic.sweep.curve import Curve, area, as_grid, curve, smallest_safe
 from pytest_cachesafe.semantic.sweep.interval import CONFIDENCE, needed, upper_bound
 from pytest_cachesafe.semantic.sweep.labelled import LabelledPairs
@@ -67,9 +69,12 @@ def sweep(
     if not same or not different:
         missing = "with one answer" if not same else "with different answers"
         raise UsageError(f"a sweep needs pairs of both labels: there are none {missing} among {len(found)}")
-    texts = list(dict.fromkeys(text for pair in kept for text in (pair.a, pair.b)))
-    rows = {text: row for row, text in enumerate(texts)}
-    vectors = judge.encoder.embed(texts)
+    texts = PromptSet(unit=found.unit, name=found.name)
+    for pair in kept:
+        texts.add(pair.a, pair.at)
+        texts.add(pair.b, pair.at)
+    rows = {text: row for row, text in enumerate(texts.texts)}
+    vectors = embed_set(judge.encoder, texts)
     values = cosines(vectors[[rows[pair.a] for pair in kept]], vectors[[rows[pair.b] for pair in kept]])
     cosine = [float(value) for value in values]
     if min(cosine) == 1.0:
