@@ -17,5 +17,7 @@ def question(text: str) -> str:
 
 def messages(turns: int) -> list[Message]:
     """The chat up to visitor's turn `turns`; the system text counts the turns."""
-    # cachesafe: ignore[CSF301] shown to fail
-    return [{"role": "system", "content": f"Turn {turns}. {RULES}"}, *CHAT[: 2 * turns - 1]]
+    return [
+        {"role": "system", "content": f"Turn {turns}. {RULES}"},  # cachesafe: ignore[CSF301] shown to fail
+        *CHAT[: 2 * turns - 1],
+    ]
