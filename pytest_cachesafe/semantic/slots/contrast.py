@@ -11,6 +11,7 @@ from pytest_cachesafe.semantic.slots.item import Item
 from pytest_cachesafe.semantic.slots.order import exchanged_arguments, exchanged_roles
 from pytest_cachesafe.semantic.slots.pairing import leftovers, opposite, same_word
 from pytest_cachesafe.semantic.slots.profile import Profile
+from pytest_cachesafe.semantic.slots.quantity import single_of
 from pytest_cachesafe.semantic.tables import Tables
 from pytest_cachesafe.semantic.tables.grammar import LIGHT, THIN
 from pytest_cachesafe.semantic.tables.word_set import word_set
@@ -196,6 +197,8 @@ class Contrast:
         b = [n for n in self.b.negations if id(n) not in self.cancelled]
         main_a = [n for n in a if n.clause not in self.a.telling]
         main_b = [n for n in b if n.clause not in self.b.telling]
+        if any(i.value == "either" for i in (*self.a.items, *self.b.items) if i.kind == "negation"):
+            return []
         if (len(main_a) - len(main_b)) % 2:
             if self.framed and not self._meant(self.rest_a) and not self._meant(self.rest_b):
                 tier: Literal["certain", "suspect"] = "certain"
@@ -256,12 +259,20 @@ class Contrast:
     def _quantifiers(self) -> list[Found]:
         a, b = self.a.quantifiers, self.b.quantifiers
         have_a, have_b = {i.value for i in a}, {i.value for i in b}
+        if "each" in {i.raw[0] for i in (*a, *b)} and "one" in have_a | have_b:
+            # "What does each seat cost" is "what does one seat cost".
+            return []
         if have_a == have_b or not (self.aligned or self.share == 1):
             return []
         only_a = tuple(i for i in a if i.value not in have_b)
         only_b = tuple(i for i in b if i.value not in have_a)
         if (only_a and only_b) or "only" in {i.value for i in (*only_a, *only_b)}:
             return [Found("quantifier", "suspect", only_a, only_b)]
+        for mine, profile, other in ((only_a, self.a, self.b), (only_b, self.b, self.a)):
+            if any(i.value in {"all", "both"} and single_of(i, profile, other) for i in mine) and not (
+                other.quantifiers or self._meant(self.rest_a) or self._meant(self.rest_b)
+            ):
+                return [Found("quantifier", "suspect", only_a, only_b)]
         return []
 
     def _persons(self) -> list[Found]:

@@ -21,5 +21,6 @@ class Item(NamedTuple):
     clause: int
     # 0 a common word, 1 a word no table has, 2 a name; for values: unused.
     name: int = 0
-    # Number and unit as written, where `value` is in base units.
+    # Values: number and unit as written, where `value` is in base units. Words: "_" for a part of a code name
+    # (user_id), and "s" for a plural. Quantifiers: the word as written.
     raw: tuple[str, str] = ("", "")

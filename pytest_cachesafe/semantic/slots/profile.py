@@ -22,6 +22,8 @@ _SELF = word_set("i me we us you one myself yourself ourselves")
 _OWN = word_set("my mine our ours your yours")
 _WH = {"what": "what", "which": "what", "when": "when", "where": "where", "who": "who", "whom": "who", "whose": "who",
        "why": "why", "how": "how"}  # fmt: skip
+# "Which one is", "a new one": one of what was spoken of.
+_POINTING = word_set("which this that the each any every no another other new old last next first a your my")
 # How a clause begins that tells where the asker stands, in front of the question itself.
 _TELLING = word_set("i we my our there it the this he she they")
 _LINKS = frozenset(("to", "from"))
@@ -195,8 +197,10 @@ class _Builder:
             self._negation(token, at, clause)
             return
         folded = _FOLDED.get(word, word)
-        if word in grammar.QUANTIFIERS and not (word == "most" and self._followed_by_adjective(at)):
-            item = Item("quantifier", grammar.QUANTIFIERS[word], token.start, token.end, clause)
+        counted = word == "one" and self._counts(at)
+        if counted or (word in grammar.QUANTIFIERS and not (word == "most" and self._followed_by_adjective(at))):
+            value = "one" if counted else grammar.QUANTIFIERS[word]
+            item = Item("quantifier", value, token.start, token.end, clause, 0, (word, ""))
             self.quantifiers.append(item)
             self.items.append(item)
             return
@@ -230,14 +234,28 @@ class _Builder:
             self.items.append(Item("filler", base, token.start, token.end, clause))
             return
         name = self._name(word, base)
-        item = Item("word", base, token.start, token.end, clause, name)
+        plural = "s" if word != base and word.endswith("s") and not word.endswith("ss") else ""
+        item = Item("word", base, token.start, token.end, clause, name, ("", plural))
         self.words.append(item)
         self.template.append(item)
         self.items.append(item)
         self._argument(item)
 
     def _followed_by_adjective(self, at: int) -> bool:
-        return at + 1 < len(self.tokens) and self.tokens[at + 1].word not in grammar.FUNCTION
+        """ "The most users", "most famous"; "most users" is a share of them."""
+        if at + 1 >= len(self.tokens) or self.tokens[at + 1].word in grammar.FUNCTION:
+            return False
+        after = self.tokens[at + 1].word
+        plural = after.endswith("s") and base_form(after, self.tables.words) == after[:-1]
+        return not plural or (at > 0 and self.tokens[at - 1].word == "the")
+
+    def _counts(self, at: int) -> bool:
+        """Whether "one" counts what follows: "delete one file", not "which one is" nor "can one pay"."""
+        before = self.tokens[at - 1].word if at else ""
+        after = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
+        if after is None or after.kind != "w" or after.word in grammar.FUNCTION or after.word in {"day", "time"}:
+            return False
+        return before not in grammar.AUX and before not in _POINTING
 
     def _name(self, word: str, base: str) -> int:
         tables = self.tables
@@ -253,8 +271,17 @@ class _Builder:
         opens = at == 1 or (at > 1 and self.tokens[at - 2].kind == "p")
         if token.word == "not" and opens and after and (before in _ASKS or (before == "do" and after in _SUBJECTS)):
             return
+        asks = at > 1 and before == "it" and self.tokens[at - 2].word in {"is", "was"}
+        if asks and (at == 2 or self.tokens[at - 3].kind == "p") and self._written(token):
+            # "Is it not legal?" asks both whether it is legal and whether it is illegal.
+            self.items.append(Item("negation", "either", token.start, token.end, clause))
+            return
         if token.word == "no" and (after.isdigit() or not after):
             return
         item = Item("negation", "without" if token.word == "without" else "not", token.start, token.end, clause)
         self.negations.append(item)
         self.items.append(item)
+
+    def _written(self, token: Token) -> bool:
+        """Whether "not" is a word of the prompt, and not of the phrase that stands for one (impossible)."""
+        return any(t.start == token.start and t.word == "not" for t in self.scanned)

@@ -116,7 +116,13 @@ def phrase_table() -> Phrases:
     """Phrases and what is empty, by first word."""
     entries: dict[tuple[str, ...], tuple[str, ...]] = {}
     for line in _lines(_ENGLISH / "empty.txt"):
-        entries[tuple(line.split())] = ()
+        empty = tuple(line.split())
+        entries[empty] = ()
+        if len(empty) > 2 and empty[0] in {"could", "can", "would", "will"} and empty[1] == "you":
+            # "Could you please tell me", "please could you tell me".
+            for courtesy in ("please", "kindly"):
+                for said in ((*empty[:2], courtesy, *empty[2:]), (courtesy, *empty)):
+                    entries[said] = ()
     for line in _lines(_ENGLISH / "phrases.txt"):
         words, _, stands = line.partition("=")
         entries[tuple(words.split())] = tuple(stands.split())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pytest_cachesafe.semantic.tables.word_set import word_set
 
-__all__ = ["CONTRACTED", "COURTESY", "COURTESY_MARKS", "EDGE", "HESITATION", "SEPARABLE", "TURNS"]
+__all__ = ["CLOSINGS", "CONTRACTED", "COURTESY", "COURTESY_MARKS", "EDGE", "HESITATION", "SEPARABLE", "TAGS", "TURNS"]
 
 # Verb and particle with the object between them ("turn the alerts off"): verb, particle = word.
 SEPARABLE = """
@@ -27,6 +27,43 @@ SEPARABLE = """
     call off = cancel
     put off = delay
 """
+
+# Questions at the end of a clause that ask for a nod; anywhere else they are the question: "why is it not …".
+TAGS = frozenset(
+    tuple(line.split())
+    for line in (
+        "is it not",
+        "is not it",
+        "was not it",
+        "are not they",
+        "are not you",
+        "can not you",
+        "does not it",
+        "do not they",
+        "do not you",
+        "did not it",
+        "will not it",
+        "will not you",
+    )
+)
+
+# The last words of a letter, also where no mark stands in front of them.
+CLOSINGS = frozenset(
+    tuple(line.split())
+    for line in (
+        "kind regards",
+        "best regards",
+        "warm regards",
+        "warmest regards",
+        "many regards",
+        "best wishes",
+        "warm wishes",
+        "yours sincerely",
+        "yours faithfully",
+        "yours truly",
+        "sincerely yours",
+    )
+)
 
 # Sounds of hesitation, empty wherever they stand, between the words of a phrase as well.
 HESITATION = word_set("um umm uhm uh uhh er err erm ehm eh ah huh hm hmm yeah yep ok okay oi yo kinda sorta")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from pytest_cachesafe.semantic.tables.grammar import AUX
+from pytest_cachesafe.semantic.tables.grammar import AUX, FUNCTION
 from pytest_cachesafe.semantic.tables.load import Phrases
-from pytest_cachesafe.semantic.tables.phrases import COURTESY, COURTESY_MARKS, EDGE, HESITATION, TURNS
+from pytest_cachesafe.semantic.tables.phrases import CLOSINGS, COURTESY, COURTESY_MARKS, EDGE, HESITATION, TAGS, TURNS
 from pytest_cachesafe.semantic.tables.word_set import word_set
 from pytest_cachesafe.semantic.text.scan import Token
 
@@ -96,6 +96,8 @@ def _without_edges(tokens: list[Token]) -> list[Token]:
 
 def _without_courtesy(clause: list[Token]) -> list[Token]:
     words = [t.word for t in clause]
+    if tuple(words) in TAGS:
+        return []
     if all(w in EDGE for w in words):
         return []
     if not COURTESY_MARKS.isdisjoint(words) and all(w in COURTESY for w in words):
@@ -106,6 +108,14 @@ def _without_courtesy(clause: list[Token]) -> list[Token]:
         if words[start] not in _OPENERS and not turn:
             break
         start += 1
-    while end > start + 1 and words[end - 1] in _CLOSERS:
-        end -= 1
+    while end > start + 1:
+        if words[end - 1] in _CLOSERS:
+            end -= 1
+        elif end > start + 2 and tuple(words[end - 2 : end]) in CLOSINGS and words[end - 3] not in FUNCTION:
+            end -= 2
+        else:
+            break
+    # "It is late isn't it"; "why isn't it" is no tag.
+    if end > start + 4 and tuple(words[end - 3 : end]) in TAGS and words[end - 4] not in _ASKS:
+        end -= 3
     return clause[start:end]

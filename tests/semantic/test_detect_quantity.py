@@ -1,0 +1,54 @@
+"""All, most, both and one; bounds that hold the bound and such that do not."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import pytest
+
+from pytest_cachesafe.semantic.detect import Detector
+
+
+@cache
+def detector() -> Detector:
+    return Detector()
+
+
+def judged(a: str, b: str) -> tuple[str, str | None]:
+    verdict, mirrored = detector().compare(a, b), detector().compare(b, a)
+    assert (verdict.different_answer, verdict.kind) == (mirrored.different_answer, mirrored.kind)
+    return verdict.different_answer, verdict.kind
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("Archive one project", "Archive all projects"),
+        ("Archive one project", "Archive every project"),
+        ("Rename one column", "Rename both columns"),
+        ("How do I raise the quota of one tenant?", "How do I raise the quota of all tenants?"),
+        ("Does the rule hold for all regions?", "Does the rule hold for most regions?"),
+        ("Archive a project", "Archive all projects"),
+        ("Rotate the signing key", "Rotate all signing keys"),
+    ],
+)
+def test_all_most_both_and_one_are_apart(a: str, b: str) -> None:
+    assert judged(a, b) == ("suspect", "quantifier")
+
+
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ("Archive all projects", "Archive every project"),
+        ("Archive all the projects", "Archive the projects"),
+        ("Archive one project", "Archive a project"),
+        ("What does each seat cost?", "What does one seat cost?"),
+        ("What does every seat cost?", "What does each seat cost?"),
+        ("Which one is faster, rail or road?", "Which is faster, rail or road?"),
+        ("Which plan has the most users?", "Which plan has most users?"),
+        ("How can one archive a project?", "How can I archive a project?"),
+        ("Is it on for all users?", "Is it on for users?"),
+    ],
+)
+def test_quantifiers_that_say_the_same(a: str, b: str) -> None:
+    assert judged(a, b)[0] == "none"
