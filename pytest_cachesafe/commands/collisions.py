@@ -94,7 +94,11 @@ def run(args: argparse.Namespace) -> Result:
         data = report.as_dict() | data
         status, notes = report.exit_status(), report.exit_status(strict=True)
     if args.keys:
-        options = {name: _function(word, f"--{name}") for name in ("key", "partition") if (word := getattr(args, name))}
+        from pytest_cachesafe.semantic.user_code import imported_function
+
+        options = {
+            name: imported_function(word, f"--{name}") for name in ("key", "partition") if (word := getattr(args, name))
+        }
         keys = judge.check_keys(found.requests, **options)
         texts.append(keys.text())
         data["keys"] = keys.as_dict()
@@ -141,6 +145,8 @@ def _check(args: argparse.Namespace) -> None:
         raise UsageError("--key and --partition are for --keys: add it")
     if args.curve is not None and not args.sweep:
         raise UsageError("--curve is the picture of a sweep: name --sweep FILE.jsonl")
+    if args.budget is not None and not args.sweep:
+        raise UsageError("--budget is for a sweep: name --sweep FILE.jsonl")
     if args.curve is not None and _curve_form(args.curve) not in _CURVES:
         raise UsageError(f"--curve {args.curve}: the name ends in {', '.join(f'.{form}' for form in _CURVES)}")
 
@@ -161,22 +167,25 @@ class _Read:
         self.requests: list[Any] = []
         self.notes: list[str] = []
         if args.prompts is not None:
-            self.prompts = read_prompts(args.prompts)
-            self.requests = list(self.prompts.texts)
+            self.prompts = read_prompts(args.prompts, self._keep if args.keys else None)
         if args.log is None:
             return
         counter = RepeatCounter()
 
         def each(request: Any) -> None:
             counter.add(request)
-            if args.keys and len(self.requests) < _MOST_KEYS:
-                self.requests.append(request)
+            if args.keys:
+                self._keep(request)
 
         self.prompts, left_out = read_log(args.log, _MOST_OF_LOG, each)
         self.repeats = counter.report() if self.prompts else None
         if left_out:
             first = f"the first {len(self.prompts):,} distinct prompts of the log were compared"
             self.notes.append(f"{first}; {left_out:,} lines hold others")
+
+    def _keep(self, request: Any) -> None:
+        if len(self.requests) < _MOST_KEYS:
+            self.requests.append(request)
 
 
 def _judged(args: argparse.Namespace, judge: CollisionJudge, prompts: PromptSet | None) -> CollisionReport:
@@ -220,63 +229,9 @@ def _encoder(word: str | None) -> Any:
 
     if word is None:
         return DEFAULT_ENCODER
-    if not _is_import(word):
-        return word
-    from pytest_cachesafe.semantic.user_code import guarded_encoder
+    from pytest_cachesafe.semantic.user_code import guarded_encoder, imported, is_import
 
-    return guarded_encoder(_imported(word, "--encoder"), f"--encoder {word}")
-
-
-def _function(word: str, option: str) -> Any:
-    """A function of the user's; what it raises is told as its own.
-
-    Raises:
-        UsageError: see `_imported`; or it cannot be called.
-    """
-    from pytest_cachesafe.semantic.user_code import guarded
-
-    found = _imported(word, option)
-    if not callable(found):
-        raise UsageError(f"{option} {word}: is {type(found).__name__}, a function is meant")
-    return guarded(found, f"{option} {word}")
-
-
-def _is_import(word: str) -> bool:
-    module, colon, name = word.partition(":")
-    return bool(colon) and all(part.isidentifier() for part in (*module.split("."), *name.split(".")))
-
-
-def _imported(word: str, option: str) -> Any:
-    """What `MODULE:NAME` names, from here or from where Python finds it.
-
-    Raises:
-        UsageError: not of that form, or it is not there.
-    """
-    if not _is_import(word):
-        raise UsageError(f"{option} {word}: MODULE:NAME is meant, e.g. my_cache:embed")
-    module, _, name = word.partition(":")
-    import sys
-    from functools import reduce
-    from importlib import import_module
-
-    from pytest_cachesafe.models.errors import one_line
-
-    # A module beside the prompts, as with python -m.
-    if "" not in sys.path:
-        sys.path.insert(0, "")
-    try:
-        loaded = import_module(module)
-    except ModuleNotFoundError as error:
-        raise UsageError(f"{option} {word}: no module {error.name!r} here") from None
-    # The module's own code runs here, and may raise anything.
-    except Exception as error:
-        raise UsageError(
-            f"{option} {word}: importing {module} raised {type(error).__name__}: {one_line(error)}"
-        ) from error
-    try:
-        return reduce(getattr, name.split("."), loaded)
-    except AttributeError as error:
-        raise UsageError(f"{option} {word}: {error}") from None
+    return guarded_encoder(imported(word, "--encoder"), f"--encoder {word}") if is_import(word) else word
 
 
 def _number(text: str) -> str | float:

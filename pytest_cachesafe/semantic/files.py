@@ -19,9 +19,12 @@ _KEYS = ("prompt", "text", "query", "question", "input", "content")
 _JSON_LINES = (".jsonl", ".ndjson")
 
 
-def read_prompts(path: str) -> PromptSet:
+def read_prompts(path: str, each: Callable[[Any], object] | None = None) -> PromptSet:
     """Prompts of a file: a prompt a line (.txt), JSON lines with a text or an object with "prompt" each (.jsonl), or a
     list of such (.json).
+
+    Args:
+        each: called with each line as it stands there: a text, or a request.
 
     Raises:
         UsageError: missing, unreadable, not UTF-8, a blank line or prompt, a prompt that is no text (with its line).
@@ -29,11 +32,13 @@ def read_prompts(path: str) -> PromptSet:
     name = as_name(path)
     found = PromptSet(unit="line", name=name)
     if path.lower().endswith(".json"):
-        return _json_list(path)
+        return _json_list(path, each)
     if path.lower().endswith(_JSON_LINES):
         for number, value in json_lines(path):
             where = f"{name}: line {number}"
             found.add(checked(prompt_in(value, where), where), number)
+            if each is not None:
+                each(value)
         return found
     blank = 0
     for number, line in _lines(path):
@@ -46,10 +51,12 @@ def read_prompts(path: str) -> PromptSet:
                 f"{name}: line {blank} is blank: remove it; prompts of several lines go into a .jsonl file"
             )
         found.add(checked(line, f"{name}: line {number}"), number)
+        if each is not None:
+            each(line)
     return found
 
 
-def _json_list(path: str) -> PromptSet:
+def _json_list(path: str, each: Callable[[Any], object] | None) -> PromptSet:
     """One JSON list of prompts; these have no lines of their own and are counted."""
     name = as_name(path)
     try:
@@ -64,6 +71,8 @@ def _json_list(path: str) -> PromptSet:
     for index, item in enumerate(value):
         where = f"{name}: prompt {index}"
         found.add(checked(prompt_in(item, where), where), index)
+        if each is not None:
+            each(item)
     return found
 
 

@@ -42,7 +42,7 @@ class CollisionJudge:
             calibrated on labelled pairs (`semantic.verifier.calibrate`) confirms and clears suspects.
 
     Raises:
-        UsageError: a threshold that is none.
+        UsageError: a threshold that is none, or a verifier that cannot be called.
     """
 
     def __init__(
@@ -54,6 +54,8 @@ class CollisionJudge:
         verifier: Callable[[str, str], float] | None = None,
     ) -> None:
         self.threshold = parse_threshold(threshold)
+        if verifier is not None and not callable(verifier):
+            raise UsageError(f"verifier={str(verifier)[:40]!r}: a function verifier(a, b) that gives a score is meant")
         self.verifier = verifier
         self._spec = encoder
         self._encoder: Encoder | None = None

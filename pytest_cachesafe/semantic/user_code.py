@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import os
+import sys
 import traceback
 from collections.abc import Callable
-from functools import wraps
+from functools import reduce, wraps
+from importlib import import_module
 from types import SimpleNamespace
 from typing import Any, TypeVar, cast
 
 from pytest_cachesafe.models.errors import one_line
 from pytest_cachesafe.usage import UsageError
 
-__all__ = ["guarded", "guarded_encoder", "told"]
+__all__ = ["guarded", "guarded_encoder", "imported", "imported_function", "is_import"]
 
 _Call = TypeVar("_Call", bound=Callable[..., Any])
 
 
-def told(who: str, error: BaseException, depth: int = 1) -> UsageError:
+def _told(who: str, error: BaseException, depth: int = 1) -> UsageError:
     """An exception of the user's code as one line: what was raised, by whom, where.
 
     Args:
@@ -43,7 +45,7 @@ def guarded(call: _Call, who: str) -> _Call:
             raise
         # Whatever the user's code raises, it is no fault of ours, and no verdict.
         except Exception as error:
-            raise told(who, error) from error
+            raise _told(who, error) from error
 
     return cast(_Call, run)
 
@@ -68,3 +70,48 @@ def guarded_encoder(spec: Any, who: str) -> Any:
         return encoder.wrapped(lambda call: guarded(call, who))
     calls = {name: guarded(getattr(encoder, name), who) for name in ("embed", "count", "truncated_ids")}
     return SimpleNamespace(name=encoder.name, window=encoder.window, notes=encoder.notes, **calls)
+
+
+def imported_function(word: str, option: str) -> Any:
+    """A function of the user's; what it raises is told as its own.
+
+    Raises:
+        UsageError: see `imported`; or it cannot be called.
+    """
+    found = imported(word, option)
+    if not callable(found):
+        raise UsageError(f"{option} {word}: is {type(found).__name__}, a function is meant")
+    return guarded(found, f"{option} {word}")
+
+
+def is_import(word: str) -> bool:
+    """Whether a word has the form `MODULE:NAME`."""
+    module, colon, name = word.partition(":")
+    return bool(colon) and all(part.isidentifier() for part in (*module.split("."), *name.split(".")))
+
+
+def imported(word: str, option: str) -> Any:
+    """What `MODULE:NAME` names, from here or from where Python finds it.
+
+    Raises:
+        UsageError: not of that form, or it is not there.
+    """
+    if not is_import(word):
+        raise UsageError(f"{option} {word}: MODULE:NAME is meant, e.g. my_cache:embed")
+    module, _, name = word.partition(":")
+    # A module beside the prompts, as with python -m.
+    if "" not in sys.path:
+        sys.path.insert(0, "")
+    try:
+        loaded = import_module(module)
+    except ModuleNotFoundError as error:
+        raise UsageError(f"{option} {word}: no module {error.name!r} here") from None
+    # The module's own code runs here, and may raise anything.
+    except Exception as error:
+        raise UsageError(
+            f"{option} {word}: importing {module} raised {type(error).__name__}: {one_line(error)}"
+        ) from error
+    try:
+        return reduce(getattr, name.split("."), loaded)
+    except AttributeError as error:
+        raise UsageError(f"{option} {word}: {error}") from None

@@ -154,6 +154,23 @@ def test_keys_of_a_log(collisions: Any) -> None:
     assert (status, data["keys"]["findings"], data["keys"]["told_apart"]) == (0, [], {"system": "filter"})
 
 
+def test_requests_keep_what_the_key_may_have_left_out(collisions: Any) -> None:
+    """Whether they come as a log, as JSON lines or as a list: what is filtered by is checked of the whole request."""
+    bodies = [
+        {"messages": [{"role": "system", "content": system}, {"role": "user", "content": text}]}
+        for system, text in (("Answer in one word.", NOT[0]), ("Answer at length.", PLAN[0]))
+    ]
+    lines, whole = "\n".join(map(json.dumps, bodies)), json.dumps(bodies)
+    for words in (("--log", write("log.jsonl", lines)), (write("p.jsonl", lines),), (write("p.json", whole),)):
+        status, data = collisions(*words, "--threshold", "0.9", "--keys")
+        assert status == 1
+        assert data["keys"]["requests"] == 2
+        assert [finding["code"] for finding in data["keys"]["findings"]] == ["key-not-partitioned"]
+    # Of texts there is nothing else to check.
+    status, data = collisions(write("p.txt", f"{NOT[0]}\n{PLAN[0]}\n"), "--threshold", "0.9", "--keys")
+    assert (status, data["keys"]["requests"], data["keys"]["findings"]) == (0, 2, [])
+
+
 def test_a_json_list(collisions: Any) -> None:
     name = write("prompts.json", json.dumps([NOT[0], {"prompt": PLAN[0]}, NOT[1]], indent=2))
     status, data = collisions(name, "--threshold", "0.9")
@@ -350,6 +367,7 @@ def test_a_sweep_of_labelled_pairs(collisions: Any) -> None:
         (["--pairs", "p.jsonl", "--keys"], "--keys checks what is embedded"),
         (["prompts.txt", "--partition", "a:b"], "--key and --partition are for --keys"),
         (["prompts.txt", "--curve", "c.svg"], "--curve is the picture of a sweep"),
+        (["prompts.txt", "--budget", "0.1"], "--budget is for a sweep"),
         (["prompts.txt", "--log", "l.jsonl"], "PROMPTS and --log exclude each other"),
     ],
 )

@@ -89,6 +89,12 @@ def test_the_text_marks_what_differs_and_says_what_to_do() -> None:
     assert any("allow the pair with a reason" in line for line in lines)
 
 
+@pytest.mark.parametrize("verifier", [3, "cross-encoder/nli", [lambda a, b: 1.0]])
+def test_a_verifier_is_a_function(verifier: Any) -> None:
+    with pytest.raises(UsageError, match=r"a function verifier\(a, b\) that gives a score is meant"):
+        CollisionJudge(ENCODER, verifier=verifier)
+
+
 def test_an_allowed_pair_is_told_once_and_as_allowed() -> None:
     report = CollisionJudge(ENCODER, 0.9).collisions([*NOT, SAME[0]], allow=[(*NOT, "one page says both")])
     assert report.closest is not None

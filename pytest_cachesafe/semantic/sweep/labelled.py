@@ -120,4 +120,4 @@ def check_label(value: object, where: str) -> bool | None:
         return value == 1
     if isinstance(value, str) and value.strip().lower() in LABELS:
         return LABELS[value.strip().lower()]
-    raise UsageError(f"{where} {value!r} is unknown: true, false, null, or one of {', '.join(LABELS)}")
+    raise UsageError(f"{where} {repr(value)[:60]} is unknown: true, false, null, or one of {', '.join(LABELS)}")
