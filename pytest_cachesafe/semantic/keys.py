@@ -120,11 +120,12 @@ def check_keys(
         _check_not_constant(judge.encoder, texts[:_TRIED])
     report.findings += template_findings(judge, texts)
     bodies = [index for index, request in enumerate(given) if not isinstance(request, str)]
-    if bodies:
-        for part in (part for part in FIELDS if part.name not in shared):
-            _check_part(report, part, given, made, bodies, make, judge)
-    else:
-        report.notes.append("the requests are texts: give request bodies to check what else the key must tell apart")
+    # Every part is checked, whatever the first ones gave.
+    checks = [_check_part(report, part, given, made, bodies, make, judge) for part in FIELDS if part.name not in shared]
+    if not any(checks) and len(shared) < len(FIELDS):
+        report.notes.append(
+            "the requests hold nothing besides the text: give request bodies to check what else the key must tell apart"
+        )
     report.notes += judge.encoder.notes
     order = list(Severity)
     report.findings.sort(key=lambda finding: order.index(finding.severity))
@@ -173,11 +174,14 @@ def _check_part(
     bodies: Sequence[int],
     make: _Keys,
     judge: CollisionJudge,
-) -> None:
-    """Change one part of some requests; say whether the cache would still find the old answer."""
+) -> bool:
+    """Change one part of some requests; say whether the cache would still find the old answer.
+
+    False where no request has that part, and nothing was checked.
+    """
     having = [index for index in bodies if part.value(given[index]) is not None]
     if not having:
-        return
+        return False
     step = max(len(having) // _TRIED, 1)
     tried = unseen = 0
     by_text: list[tuple[str, str, int]] = []
@@ -197,7 +201,7 @@ def _check_part(
     merged = [(value, index) for value, (_, _, index) in zip(cosines, by_text, strict=True) if value >= judge.threshold]
     if not unseen and not merged:
         report.told_apart[part.name] = "text alone" if by_text else "filter"
-        return
+        return True
     alike = _same_key_in_log(part, given, made, having)
     seen = f"; {alike:,} requests of the log share a key although it differs" if alike else ""
     if unseen:
@@ -220,6 +224,7 @@ def _check_part(
             data={"tried": tried, "unseen": unseen, "merged": len(merged), "in_log": alike},
         )
     )
+    return True
 
 
 def _same_key_in_log(part: Field, given: Sequence[Any], made: Sequence[tuple[str, Any]], having: Sequence[int]) -> int:

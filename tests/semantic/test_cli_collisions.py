@@ -166,9 +166,12 @@ def test_requests_keep_what_the_key_may_have_left_out(collisions: Any) -> None:
         assert status == 1
         assert data["keys"]["requests"] == 2
         assert [finding["code"] for finding in data["keys"]["findings"]] == ["key-not-partitioned"]
-    # Of texts there is nothing else to check.
-    status, data = collisions(write("p.txt", f"{NOT[0]}\n{PLAN[0]}\n"), "--threshold", "0.9", "--keys")
-    assert (status, data["keys"]["requests"], data["keys"]["findings"]) == (0, 2, [])
+    # Of texts there is nothing else to check, and that is told.
+    texts = "\n".join(json.dumps({"prompt": text}) for text in (NOT[0], PLAN[0]))
+    for name in (write("p.txt", f"{NOT[0]}\n{PLAN[0]}\n"), write("t.jsonl", texts)):
+        status, data = collisions(name, "--threshold", "0.9", "--keys")
+        assert (status, data["keys"]["requests"], data["keys"]["findings"]) == (0, 2, [])
+        assert any("the requests hold nothing besides the text" in note for note in data["keys"]["notes"])
 
 
 def test_a_json_list(collisions: Any) -> None:
