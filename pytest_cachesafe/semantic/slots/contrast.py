@@ -35,6 +35,11 @@ def contrast(a: Profile, b: Profile, tables: Tables) -> list[Found]:
     return Contrast(a, b, tables).found()
 
 
+def _as_said(mark: Item) -> Item:
+    """ "Within 30 days" is "in 30 days", but only the first is the opposite of "after 30 days"."""
+    return mark._replace(value="within") if mark.raw[0] == "within" else mark
+
+
 class Contrast:
     """One comparison under way."""
 
@@ -173,7 +178,7 @@ class Contrast:
         loose = ("function", "filler")
         marks_a = [i for i in self.a.items if i.kind in loose and i.value not in have_b]
         marks_b = [i for i in self.b.items if i.kind in loose and i.value not in have_a]
-        return marks_a[:20], marks_b[:20]
+        return [_as_said(i) for i in marks_a[:20]], [_as_said(i) for i in marks_b[:20]]
 
     @staticmethod
     def _before_one_of(profile: Profile, item: Item, others: set[int]) -> bool:
@@ -215,7 +220,7 @@ class Contrast:
     @staticmethod
     def _meant(words: Sequence[Item]) -> list[Item]:
         """Words with a meaning of their own."""
-        return [w for w in words if w.value not in LIGHT]
+        return [w for w in words if w.value not in LIGHT or w.raw[0]]
 
     def _words(self) -> list[Found]:
         """Words that differ and are no opposites: names, words of one set, others."""

@@ -221,7 +221,7 @@ class _Builder:
             self.template.append(Item("function", "i", token.start, token.end, clause))
             return
         if word in grammar.FUNCTION or word in {"must", "should"}:
-            item = Item("function", folded, token.start, token.end, clause)
+            item = Item("function", folded, token.start, token.end, clause, 0, (word, ""))
             self.template.append(item)
             self.items.append(item)
             if word in _ARGUMENTS:
@@ -235,7 +235,8 @@ class _Builder:
             return
         name = self._name(word, base)
         plural = "s" if word != base and word.endswith("s") and not word.endswith("ss") else ""
-        item = Item("word", base, token.start, token.end, clause, name, ("", plural))
+        joined = "_" if token.joined else ""
+        item = Item("word", base, token.start, token.end, clause, name, (joined, plural))
         self.words.append(item)
         self.template.append(item)
         self.items.append(item)

@@ -27,6 +27,7 @@ _OFTEN = frozenset(
     ("once", "twice", "times", "often", "much", "many", "days", "hours", "people", "million", "thousand")
 )
 _PER = frozenset(("per", "each", "every", "/"))
+_C_NEXT = word_set("code program programs compiler compilers language programming library libraries header headers")
 _WHOLE_DAY = {"noon": 720, "midday": 720, "midnight": 0}
 
 
@@ -122,6 +123,8 @@ class Reader:
             return self._spoken(at, at + 2, 15 if self.word(at + 1) == "past" else -15, clause)
         if word in measures.ORDINALS:
             return self._item("ordinal", ("o", measures.ORDINALS[word]), at, at + 1, clause)
+        if word == "c" and self._language_c(at):
+            return self._item("language", "c", at, at + 1, clause)
         if word in measures.LANGUAGES:
             return self._item("language", measures.LANGUAGES[word], at, at + 1, clause)
         if word in measures.FORMATS:
@@ -135,6 +138,13 @@ class Reader:
         return any(self.kind(i) in {"n", "o"} for i in (at - 1, at + 1)) or (
             self.word(at - 1) in _BEFORE_DATES and self.word(at + 1) not in {"i", "we", "you", "the"}
         )
+
+    def _language_c(self, at: int) -> bool:
+        """ANSI C; "in C major" and "in C or in F" are music and degrees."""
+        if self.word(at + 1) in _C_NEXT:
+            return True
+        music = self.word(at + 1) in {"major", "minor", "flat", "sharp", "or", "to", "and"}
+        return self.word(at - 1) in {"in", "using"} and not music
 
     def _weekday(self, at: int, clause: int) -> tuple[list[Item], int]:
         day = measures.WEEKDAYS[self.word(at)]

@@ -121,7 +121,8 @@ ANTONYMS: dict[str, str] = {
         older/younger earlier/later superior/inferior exceed/undercut ceiling/floor
         """,
     "direction": """
-        before/after prior/after since/until since/before from/to into/out_of toward/away_from to/away_from
+        before/after prior/after within/after during/after during/before
+        since/until since/before from/to into/out_of toward/away_from to/away_from
         pre/post via/despite onto/off behind/in_front_of in_front_of/behind ahead_of/behind
         """,
     "period": """

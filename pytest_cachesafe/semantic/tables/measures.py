@@ -157,7 +157,7 @@ LANGUAGES = {
         "javascript typescript rust ruby perl php kotlin swift scala haskell csharp go_language elixir fortran cobol "
         "matlab julia lua bash powershell sql"
     )
-}
+} | {"c++": "cplusplus", "cpp": "cplusplus", "cplusplus": "cplusplus", "c#": "csharp", "f#": "fsharp"}
 FORMATS = {
     word: word
     for word in word_list(

@@ -21,7 +21,7 @@ _ONLY_ENGLISH = FUNCTION - FOREIGN
 def not_english(tokens: Sequence[Token]) -> bool:
     """True for another script than Latin in most letters, or for foreign function words without English ones."""
     letters = other = english = foreign = weak = 0
-    for word, kind, _, _ in tokens:
+    for word, kind, *_ in tokens:
         if kind != "w":
             continue
         letters += len(word)

@@ -19,6 +19,8 @@ class Token(NamedTuple):
     # Characters of the prompt as given.
     start: int
     end: int
+    # Part of a name of code: user_id is two words.
+    joined: bool = False
 
 
 _QUOTES = str.maketrans(
@@ -33,6 +35,9 @@ _TOKEN = re.compile(
   | (?P<o>(?<![\w.])\d+(?:st|nd|rd|th)(?!\w))
   | (?P<c>(?<![\w])(?:[a-z]+[-_/]?\d{3,}|[a-z]+\d+[a-z]|[a-z]*\d+[a-z]+\d)[\w-]*|(?<!\w)[a-z]{1,3}\d{1,2}(?!\w))
   | (?P<n>(?:(?<![\w.)%])[-−])?\d+(?:,\d{3}(?!\d))*(?:\.\d+)?)
+  | (?P<l>(?<!\w)(?:c\+\+|[cf]\#)(?![\w+#]))
+  | (?P<r>(?<![\w/])(?:get|post|put|patch|delete|head|options)[ ]+/[a-z{:][\w/{}:.-]*(?<![.:-]))
+  | (?P<x>===?|!==?|(?<![=<-])>=|<=(?![=>])|&&|\|\||(?<=\w)\+\+|\+\+(?=\w)|(?<=(?<!\w)\w)--(?![\w-]))
   | (?P<w>[\u3040-\u30ff\u3400-\u9fff]|[^\W\d_\u3040-\u30ff\u3400-\u9fff]+(?:'[^\W\d_\u3040-\u30ff\u3400-\u9fff]+)*)
   | (?P<p>[.?!,;:\n%°£$€¥₹()"])
   | (?P<s>[+*/=<>^&#@-])
@@ -63,7 +68,18 @@ def scan(text: str) -> list[Token]:
             if "'" in word:
                 _split_contraction(word, start, end, add)
             else:
-                add(Token(word, "w", start, end))
+                add(Token(word, "w", start, end, low[start - 1 : start] == "_" or low[end : end + 1] == "_"))
+        elif kind == "l":
+            add(Token(word, "w", start, end))
+        elif kind == "r":
+            # "GET /users": one thing, whatever the spaces.
+            add(Token(" ".join(word.split()), "c", start, end))
+        elif kind == "x" or (word in "<>" and _compares(low, start, end)):
+            bound = _BOUNDS.get(word)
+            counts = (
+                low[end : end + 2].strip()[:1].isdigit() and not low[max(start - 2, 0) : start].strip()[-1:].isdigit()
+            )
+            add(Token(bound, "w", start, end) if bound and counts else Token(word, "+", start, end))
         elif kind == "s":
             # A sign counts between numbers only ("3+4"); elsewhere it is a joint or an ornament.
             if word == "&":
@@ -79,6 +95,20 @@ def scan(text: str) -> list[Token]:
         else:
             add(Token(word, kind, start, end))
     return found
+
+
+_BOUNDS = {">": "more_than", "<": "less_than", ">=": "at_least", "<=": "at_most"}
+
+
+def _compares(low: str, start: int, end: int) -> bool:
+    """Whether < or > compares: "a > b", "> 5"; "Settings > Billing" is a path, "->" an arrow, "<b>" a mark."""
+    before, after = low[max(start - 3, 0) : start], low[end : end + 3]
+    if not after.strip() or low[start - 1 : start] in {"-", "=", "<", ">"} or after[0] in "-=<>/":
+        return False
+    number = after.strip()[0].isdigit() and (not before.strip() or before[-1] == " ")
+    # One letter or digit on both sides.
+    short = re.fullmatch(r"(?:.*\W)?\w ?", before, re.DOTALL) and re.fullmatch(r" ?\w(?:\W.*)?", after, re.DOTALL)
+    return number or bool(short)
 
 
 def words_of(text: str) -> tuple[str, ...]:
