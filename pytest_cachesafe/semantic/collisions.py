@@ -9,6 +9,7 @@ from pytest_cachesafe.semantic.allow import Allow, Allowances
 from pytest_cachesafe.semantic.encoder import embed_set
 from pytest_cachesafe.semantic.prompts import PromptSet, as_pair
 from pytest_cachesafe.semantic.result import CollisionReport, CutGroup, JudgedPair, Level
+from pytest_cachesafe.semantic.served import PROBES
 from pytest_cachesafe.semantic.verdict import PairVerdict
 from pytest_cachesafe.usage import UsageError
 
@@ -38,9 +39,6 @@ LEVELS = ("certain", "suspect")
 MARGIN = 0.05
 # Closest pairs that are judged by their words: half a minute.
 _MOST = 100_000
-# Two texts without anything in common, to tell an encoder that gives the same vector for everything from a set of
-# prompts that are the same to it.
-_PROBES = ("The invoice is due on Friday.", "Penguins cannot fly.")
 
 
 def find_collisions(
@@ -243,8 +241,9 @@ def check_not_constant(encoder: Encoder, vectors: Array) -> None:
 
     if not np.allclose(vectors, vectors[0], rtol=0.0, atol=1e-6):
         return
+    # An encoder that gives the same vector for everything is one thing, a set of prompts the same to it another.
     try:
-        probes = encoder.embed(_PROBES)
+        probes = encoder.embed(PROBES)
     # Whatever a table of vectors raises for texts that are not in it: of two equal ones nothing can be said.
     except Exception:
         if len(vectors) == 2:

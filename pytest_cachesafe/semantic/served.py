@@ -13,7 +13,10 @@ from typing import Any
 from pytest_cachesafe.semantic.verdict import PairVerdict
 from pytest_cachesafe.usage import UsageError
 
-__all__ = ["ServedVerdict", "ServingCache", "as_serving_cache"]
+__all__ = ["PROBES", "ServedVerdict", "ServingCache", "as_serving_cache"]
+
+# Two texts without anything in common.
+PROBES = ("The invoice is due on Friday.", "Penguins cannot fly.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +102,8 @@ class ServingCache:
             UsageError: see `serves`.
         """
         found = set(self._run(texts))
+        if len(texts) > 1 and {one for one, _ in found} == {0} and len(found) == len(texts) - 1:
+            self._check_choosy(len(texts))
         if self._reset is not None:
             last = len(texts) - 1
             found |= {(last - a, last - b) for a, b in self._run(texts[::-1])}
@@ -132,6 +137,26 @@ class ServingCache:
         raise UsageError(
             f"cache {self.name} serves nothing, not even a prompt whose answer was stored just now: nothing was "
             "compared; lookup must give back what store was given"
+        )
+
+    def _check_choosy(self, stored: int) -> None:
+        """All prompts of a set may be alike to a cache; one that serves anything has compared nothing.
+
+        Raises:
+            UsageError: it serves texts that have nothing to do with what is stored.
+        """
+        for probe in PROBES:
+            try:
+                answer = self._lookup(probe)
+            # A table of vectors, say, has none for a text that is not in it: then it does tell texts apart.
+            except Exception:
+                return
+            if _nothing(answer):
+                return
+            self._whose(answer, stored)
+        raise UsageError(
+            f"cache {self.name} serves an answer to whatever it is asked: nothing was compared; give the cache as the "
+            "application sets it up"
         )
 
     def _empty(self) -> None:

@@ -92,6 +92,26 @@ def test_a_cache_that_serves_nothing_was_not_tested() -> None:
         CollisionJudge(Deaf()).mutants(["Wait 3 days"])
 
 
+def test_a_cache_that_serves_anything_was_not_tested() -> None:
+    class Always(WordCache):
+        def lookup(self, prompt: str) -> Any:
+            return next(iter(self.entries.values()), None)
+
+    class Known(Always):
+        """Has nothing for a text that is not among the prompts."""
+
+        def lookup(self, prompt: str) -> Any:
+            return super().lookup(prompt) if prompt in NOT else {}[prompt]
+
+    always = Always()
+    for cache in (always, (always.lookup, always.store, always.reset), (Always().lookup, lambda *a: None)):
+        with pytest.raises(UsageError, match=r"to whatever it is asked|serves nothing"):
+            CollisionJudge(cache).collisions(PROMPTS)
+    # All prompts of a set may be alike to a cache that is none of that.
+    assert len(CollisionJudge(WordCache()).collisions(NOT).collisions) == 1
+    assert len(CollisionJudge(Known()).collisions(NOT).collisions) == 1
+
+
 def test_a_cache_that_serves_exact_repeats_alone_passes() -> None:
     class Exact(WordCache):
         def lookup(self, prompt: str) -> Any:
