@@ -83,9 +83,26 @@ def _alike(x: Item, y: Item) -> bool:
         if y.kind == "time" and isinstance(y.value, tuple):
             return (minutes - y.value[1]) % 720 == 0 and not (known and y.value[2])
         return y.kind == "number" and y.raw == (str(minutes // 60 % 12 or 12), "") and minutes % 60 == 0
+    if x.kind == y.kind == "number" and (_millions(x, y) or _binary(x, y)):
+        return True
     if x.raw[0] and y.kind in {"number", "date", "version"} and y.raw[1] == "" and isinstance(y.value, tuple):
         return y.value == ("n", x.raw[0]) and x.raw[1] != ""
     return False
+
+
+def _millions(x: Item, y: Item) -> bool:
+    """1.5M and 1.5 million: m is a metre as well, and case tells nothing."""
+    return x.raw[1] == "m" and y.raw[1] == "" and y.value == ("n", f"{float(x.raw[0]) * 1e6:.15g}")
+
+
+def _binary(x: Item, y: Item) -> bool:
+    """1 GB and 1024 MB: many count bytes by 1024."""
+    if not (isinstance(x.value, tuple) and isinstance(y.value, tuple)) or x.raw[1] == y.raw[1]:
+        return False
+    if x.value[:2] != ("q", "byte") or y.value[:2] != ("q", "byte") or not 0 < x.value[2] < y.value[2]:
+        return False
+    ratio = y.value[2] / x.value[2]
+    return any(abs(ratio - 1.024**power) < 1e-9 for power in (1, 2, 3, 4))
 
 
 def _kind(x: Item, y: Item) -> str:

@@ -11,7 +11,7 @@ from pytest_cachesafe.semantic.slots.item import Item
 from pytest_cachesafe.semantic.slots.order import exchanged_arguments, exchanged_roles
 from pytest_cachesafe.semantic.slots.pairing import leftovers, opposite, same_word
 from pytest_cachesafe.semantic.slots.profile import Profile
-from pytest_cachesafe.semantic.slots.quantity import single_of
+from pytest_cachesafe.semantic.slots.quantity import bounds, single_of
 from pytest_cachesafe.semantic.tables import Tables
 from pytest_cachesafe.semantic.tables.grammar import LIGHT, THIN
 from pytest_cachesafe.semantic.tables.word_set import word_set
@@ -73,6 +73,9 @@ class Contrast:
         out += self._negation()
         out += self._words()
         out += self._quantifiers()
+        bound = bounds(a, b) if not out and (self.aligned or self.share >= _CLOSE) else None
+        if bound is not None:
+            out.append(bound)
         if not out and not self._meant(self.rest_a) and not self._meant(self.rest_b):
             roles = exchanged_roles(a, b)
             if roles:

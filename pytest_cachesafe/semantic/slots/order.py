@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pytest_cachesafe.semantic.slots.found import Found
 from pytest_cachesafe.semantic.slots.item import Item
 from pytest_cachesafe.semantic.slots.profile import Profile
+from pytest_cachesafe.semantic.slots.pronouns import owners, pronouns
 from pytest_cachesafe.semantic.tables.grammar import CONNECTORS, SYMMETRIC
 
 __all__ = ["exchanged_arguments", "exchanged_roles"]
@@ -30,6 +31,10 @@ _DECISIVE = (
 )
 
 _MOST = 2
+# Kinds of what may act and be acted on; parts of a date stand in any order.
+_THINGS = frozenset(("word", "number", "code", "language", "format", "version"))
+# Words of the place in which two parts have changed places.
+_LONGEST = 8
 
 
 def exchanged_arguments(a: Profile, b: Profile) -> Found | None:
@@ -55,7 +60,14 @@ def exchanged_roles(a: Profile, b: Profile) -> Found | None:
     """Two words that have changed places in prompts that are the same otherwise."""
     if _symmetric(a) or _symmetric(b):
         return None
-    return _swap(a.template, b.template) or _voice(a, b) or _asked_for(a, b)
+    return (
+        _swap(a.template, b.template)
+        or _parts(a.template, b.template)
+        or _voice(a, b)
+        or _asked_for(a, b)
+        or owners(a, b)
+        or pronouns(a, b)
+    )
 
 
 def _symmetric(profile: Profile) -> bool:
@@ -71,14 +83,37 @@ def _swap(a: Sequence[Item], b: Sequence[Item]) -> Found | None:
     i, j = apart
     if a[i].value != b[j].value or a[j].value != b[i].value:
         return None
-    # Parts of a date stand in any order.
-    if not {a[i].kind, a[j].kind} <= {"word", "number", "code", "language", "format", "version"}:
-        return None
     between = a[i + 1 : j]
+    if not {a[i].kind, a[j].kind} <= _THINGS:
+        # "The bank charges me" and "I charge the bank": with a verb between, and in no list.
+        me = {a[i].value, a[j].value} >= {"i"} and {a[i].kind, a[j].kind} <= _THINGS | {"function"}
+        if not me or not any(x.kind == "word" for x in between):
+            return None
     # "A and B", "A with B": either order is the same; neighbours may be two words of one noun.
     if not between or any(x.value in CONNECTORS for x in between):
         return None
     return Found("role_swap", "suspect", (a[i], a[j]), (b[i], b[j]))
+
+
+def _parts(a: Sequence[Item], b: Sequence[Item]) -> Found | None:
+    """One or two words that have changed places with one or two: "the parent", "the child process"."""
+    if len(a) != len(b):
+        return None
+    apart = [i for i in range(len(a)) if a[i].value != b[i].value]
+    if not apart or apart[-1] - apart[0] >= _LONGEST:
+        return None
+    x, y = a[apart[0] : apart[-1] + 1], b[apart[0] : apart[-1] + 1]
+    values_x, values_y = [i.value for i in x], [i.value for i in y]
+    for first in (1, 2):
+        for last in (1, 2):
+            verb = x[first : len(x) - last]
+            if not any(i.kind == "word" for i in verb) or any(i.value in CONNECTORS for i in verb):
+                continue
+            if values_y == values_x[-last:] + [i.value for i in verb] + values_x[:first] and all(
+                i.kind in _THINGS for i in (*x[:first], *x[-last:])
+            ):
+                return Found("role_swap", "suspect", (x[0], x[-1]), (y[0], y[-1]))
+    return None
 
 
 def _voice(a: Profile, b: Profile) -> Found | None:

@@ -28,6 +28,9 @@ _OFTEN = frozenset(
 )
 _PER = frozenset(("per", "each", "every", "/"))
 _C_NEXT = word_set("code program programs compiler compilers language programming library libraries header headers")
+# What makes "a day" a stretch of time, and words between a number and it that belong to neither.
+_APART = word_set("later earlier before after ago early late in from prior ahead or and")
+_PLACED = word_set("in for within after before of by at on to from and or is was than over under with a an the about")
 _WHOLE_DAY = {"noon": 720, "midday": 720, "midnight": 0}
 
 
@@ -89,6 +92,8 @@ class Reader:
         word = self.word(at)
         if word == "half" and self.word(at + 1) == "past":
             return self._spoken(at, at + 2, 30, clause)
+        if word == "half" and self.word(at + 1) == "off":
+            return self._item("percent", ("%", 50.0), at, at + 1, clause, ("50", "%"))
         if word == "half" and self.word(at + 1) in measures.NUMBERS:
             # British: half four is half past four.
             return self._spoken(at, at + 1, 30, clause)
@@ -104,7 +109,12 @@ class Reader:
             return self._period(at, at + 2, self.word(at + 1), clause)
         if word in {"a", "an"} and self.word(at + 1) in _TIMES:
             unit = self.word(at + 1)
-            if self.kind(at - 1) == "n" or self.word(at - 1) in _OFTEN or self.word(at - 1) in measures.CURRENCIES:
+            if (
+                self._counted(at)
+                or self.kind(at - 1) == "n"
+                or self.word(at - 1) in _OFTEN
+                or self.word(at - 1) in measures.CURRENCIES
+            ):
                 return self._period(at, at + 2, unit, clause)
             base, factor = self.units[unit]
             return self._item("number", ("q", base, factor), at, at + 2, clause, ("1", unit))
@@ -135,9 +145,34 @@ class Reader:
         """Whether a word that may mean something else (may, march, sun) is a date here."""
         if word not in _SHORT_DATES:
             return True
+        dates = measures.WEEKDAYS if word in measures.WEEKDAYS else measures.MONTHS
+        for i in (at - 1, at + 1):
+            # "Mon-Fri": joined by a hyphen or dash.
+            if (
+                self.word(i) in dates
+                and abs(self.tokens[i].start - self.tokens[at].start) <= len(self.word(min(i, at))) + 1
+            ):
+                return True
         return any(self.kind(i) in {"n", "o"} for i in (at - 1, at + 1)) or (
             self.word(at - 1) in _BEFORE_DATES and self.word(at + 1) not in {"i", "we", "you", "the"}
         )
+
+    def _touch(self, at: int) -> bool:
+        """Whether at most one character stands between a token and the next."""
+        return self.tokens[at + 1].start - self.tokens[at].end <= 1
+
+    def _counted(self, at: int) -> bool:
+        """Whether something is counted in front of "a day": "1000 requests a day", not "3 users a day later"."""
+        if self.word(at + 2) in _APART:
+            return False
+        for back in (2, 3):
+            if any(self.kind(at - i) != "w" or self.word(at - i) in _PLACED for i in range(1, back)):
+                return False
+            if self.kind(at - back) == "n" or (
+                self.word(at - back) in measures.NUMBERS and self.word(at - back) != "one"
+            ):
+                return True
+        return False
 
     def _language_c(self, at: int) -> bool:
         """ANSI C; "in C major" and "in C or in F" are music and degrees."""
@@ -150,6 +185,8 @@ class Reader:
         day = measures.WEEKDAYS[self.word(at)]
         # "Monday to Friday" is what "weekdays" says.
         until = self.word(at + 1) in {"to", "through", "till", "until"}
+        if day == "monday" and measures.WEEKDAYS.get(self.word(at + 1)) == "friday" and self._touch(at):
+            return self._item("weekday", "weekday", at, at + 2, clause)
         if day == "monday" and until and measures.WEEKDAYS.get(self.word(at + 2)) == "friday":
             return self._item("weekday", "weekday", at, at + 3, clause)
         return self._item("weekday", day, at, at + 1, clause)

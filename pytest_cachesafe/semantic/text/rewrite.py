@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from pytest_cachesafe.semantic.tables.grammar import AUX, FUNCTION
 from pytest_cachesafe.semantic.tables.load import Phrases
+from pytest_cachesafe.semantic.tables.measures import NUMBERS
 from pytest_cachesafe.semantic.tables.phrases import CLOSINGS, COURTESY, COURTESY_MARKS, EDGE, HESITATION, TAGS, TURNS
 from pytest_cachesafe.semantic.tables.word_set import word_set
 from pytest_cachesafe.semantic.text.scan import Token
@@ -19,6 +20,11 @@ _ASKS = AUX | word_set("what which when where who whose why how")
 _CLOSERS = word_set("asap lol haha mate ta cheers btw urgently thx")
 # Words that English says twice on purpose.
 _TWICE = frozenset(("that", "had", "is", "no", "very", "so"))
+_EXACT = frozenset(("exactly", "precisely"))
+_UPWARD = word_set("older over above up upwards higher greater larger bigger longer")
+_DOWNWARD = word_set("younger under below lower smaller shorter")
+_STRICT = {"older": "more_than", "longer": "more_than", "later": "more_than", "younger": "less_than",
+           "shorter": "less_than", "earlier": "less_than"}  # fmt: skip
 # How far a particle may stand behind its verb: "turn the weekly report emails off".
 _REACH = 6
 
@@ -34,6 +40,11 @@ def rewrite(tokens: list[Token], phrases: Phrases, separable: Mapping[tuple[str,
         if at and token.word == tokens[at - 1].word and token.kind == "w" and token.word not in _TWICE:
             # A word said twice: "how do I do I".
             at += 1
+            continue
+        bound = _bound(tokens, at)
+        if bound is not None:
+            out.append(bound)
+            at += 2 if bound.word != "exactly" else 1
             continue
         entries = phrases.get(token.word)
         if entries is not None:
@@ -54,6 +65,30 @@ def rewrite(tokens: list[Token], phrases: Phrases, separable: Mapping[tuple[str,
     kept = _without_edges(out)
     # A prompt of nothing but politeness is its words.
     return kept if any(t.kind != "p" for t in kept) else given
+
+
+def _bound(tokens: list[Token], at: int) -> Token | None:
+    """What binds the number behind it: "older than 65" is more than 65, "exactly 3" is not "3 or more".
+
+    "Older than Rome" is no number, and "and up" in front of a word no bound.
+    """
+    word = tokens[at].word
+    if word in _EXACT and at + 1 < len(tokens) and _number(tokens[at + 1]):
+        return tokens[at]._replace(word="exactly")
+    if word in _STRICT and at + 2 < len(tokens) and tokens[at + 1].word == "than" and _number(tokens[at + 2]):
+        return Token(_STRICT[word], "w", tokens[at].start, tokens[at + 1].end)
+    if word in {"or", "and"} and at + 1 < len(tokens) and any(map(_number, tokens[max(at - 3, 0) : at])):
+        # "65 or over", "65 years and older".
+        after = tokens[at + 1].word
+        ends = at + 2 == len(tokens) or not _number(tokens[at + 2])
+        bound = "at_least" if after in _UPWARD else "at_most" if after in _DOWNWARD else ""
+        if bound and ends:
+            return Token(bound, "w", tokens[at].start, tokens[at + 1].end)
+    return None
+
+
+def _number(token: Token) -> bool:
+    return token.kind == "n" or token.word in NUMBERS or token.word in "$£€"
 
 
 def _follows(tokens: list[Token], at: int, words: tuple[str, ...]) -> bool:
