@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from random import Random
 from typing import Any
@@ -218,6 +219,13 @@ def test_a_name_gets_the_capitals_of_the_one_it_replaces() -> None:
     made = [make_mutants([f"What does {word} cost?"], only=["entity"], tables=tables)[0].text for word in
             ("Silver", "the gold card", "SILVER")]  # fmt: skip
     assert made == ["What does Gold card cost?", "What does the silver cost?", "What does GOLD CARD cost?"]
+
+
+def test_a_bad_vector_is_told_with_the_prompt_and_its_change() -> None:
+    for word, place in (("30", "prompt 1 holds NaN"), ("300", "prompt 1 as changed by number holds NaN")):
+        judge = CollisionJudge(lambda texts, w=word: [[math.nan if w in t.split() else 1.0, len(t)] for t in texts])
+        with pytest.raises(UsageError, match=f"the vector of {place}"):
+            judge.mutants(["How do I enable it?", "Wait 30 days"], per_prompt=9)
 
 
 def test_long_prompts_are_left_alone_and_told() -> None:

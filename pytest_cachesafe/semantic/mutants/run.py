@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from pytest_cachesafe.semantic.encoder import VectorError
 from pytest_cachesafe.semantic.mutants.make import LONGEST, MUTATORS, TWINS, make_mutants
 from pytest_cachesafe.semantic.mutants.mutant import Mutant
 from pytest_cachesafe.semantic.mutants.result import MutantReport, TriedMutant
@@ -45,8 +46,8 @@ def mutants(
         raise UsageError(
             f"no mutant of {len(found)} prompts by {names}: nothing was tried; give prompts as users ask them"
         )
-    report = try_mutants(judge, made)
-    report.seed, report.prompts, report.unit = seed, len(found), found.unit
+    report = try_mutants(judge, made, unit=found.unit)
+    report.seed, report.prompts = seed, len(found)
     long = sum(len(text) > LONGEST for text in found.texts)
     if long:
         report.notes.append(
@@ -58,8 +59,11 @@ def mutants(
     return report
 
 
-def try_mutants(judge: CollisionJudge, made: Sequence[Mutant]) -> MutantReport:
+def try_mutants(judge: CollisionJudge, made: Sequence[Mutant], *, unit: str = "prompt") -> MutantReport:
     """Put mutants, one's own as well, to the judge's cache.
+
+    Args:
+        unit: "prompt" or "line": what `Mutant.at` counts.
 
     Raises:
         UsageError: no mutant, or an encoder or cache that cannot be used.
@@ -73,7 +77,7 @@ def try_mutants(judge: CollisionJudge, made: Sequence[Mutant]) -> MutantReport:
         served = [judge.cache.serves(one.prompt, one.text) for one in made]
         threshold, notes = None, []
     else:
-        known = _similarities(judge, made)
+        known = _similarities(judge, made, unit)
         similarity, served = list(known), [value >= judge.threshold for value in known]
         threshold, notes = judge.threshold, list(judge.encoder.notes)
     tried = []
@@ -83,15 +87,20 @@ def try_mutants(judge: CollisionJudge, made: Sequence[Mutant]) -> MutantReport:
         flagged = verdict.different_answer == "none" if one.same else named
         tried.append(TriedMutant(one, value, hit, verdict.different_answer, flagged))
     prompts = len({one.prompt for one in made})
-    return MutantReport(judge.name, threshold, 0, prompts, tried, notes=notes, layout=render)
+    return MutantReport(judge.name, threshold, 0, prompts, tried, unit=unit, notes=notes, layout=render)
 
 
-def _similarities(judge: CollisionJudge, made: Sequence[Mutant]) -> list[float]:
+def _similarities(judge: CollisionJudge, made: Sequence[Mutant], unit: str) -> list[float]:
     from pytest_cachesafe.semantic.similarity import cosines
 
     texts = list(dict.fromkeys(text for one in made for text in (one.prompt, one.text)))
     rows = {text: row for row, text in enumerate(texts)}
-    vectors = judge.encoder.embed(texts)
+    try:
+        vectors = judge.encoder.embed(texts)
+    except VectorError as error:
+        bad = next(one for one in made if texts[error.index] in (one.prompt, one.text))
+        changed = "" if texts[error.index] == bad.prompt else f" as changed by {bad.mutator}"
+        raise UsageError(f"{error.who}: the vector of {unit} {bad.at}{changed} {error.rest}") from None
     values = cosines(vectors[[rows[one.prompt] for one in made]], vectors[[rows[one.text] for one in made]])
     found = [float(value) for value in values]
     if all(value == 1.0 for one, value in zip(made, found, strict=True) if not one.same) and len(texts) > 2:
