@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.commands.common import Result
@@ -199,9 +201,24 @@ def _judged(args: argparse.Namespace, judge: CollisionJudge, prompts: PromptSet 
     for number, value in lines:
         # They are not needed here; a wrong one is told all the same, before a sweep or a test trusts it.
         if "same_answer" in value:
-            check_label(value["same_answer"], f"{as_name(args.pairs)}: line {number}: same_answer")
+            with _labels(args.redact):
+                check_label(value["same_answer"], f"{as_name(args.pairs)}: line {number}: same_answer")
     pairs = [(str(value["a"]), str(value["b"])) for _, value in lines]
     return judge.judge_pairs(pairs, level=args.level, allow=allow, places=[number for number, _ in lines])
+
+
+@contextmanager
+def _labels(mode: Redact) -> Iterator[None]:
+    """Unknown labels are not shown where no text of the user's may be."""
+    from pytest_cachesafe.report.visible import redact
+    from pytest_cachesafe.semantic.sweep.labelled import LabelError
+
+    try:
+        yield
+    except LabelError as error:
+        if mode == "none":
+            raise
+        raise LabelError(error.where, error.value, redact(str(error.value), mode)) from None
 
 
 def _sweep(args: argparse.Namespace, judge: CollisionJudge) -> SweepReport:
@@ -211,7 +228,9 @@ def _sweep(args: argparse.Namespace, judge: CollisionJudge) -> SweepReport:
 
     path = args.sweep if isinstance(args.sweep, str) else args.pairs
     lines = read_pairs(path)
-    pairs = LabelledPairs.of([value for _, value in lines], places=[number for number, _ in lines], name=as_name(path))
+    places = [number for number, _ in lines]
+    with _labels(args.redact):
+        pairs = LabelledPairs.of([value for _, value in lines], places=places, name=as_name(path))
     options = {} if args.budget is None else {"budget": args.budget}
     report = judge.sweep(pairs, **options)
     if args.curve is not None:

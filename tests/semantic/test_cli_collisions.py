@@ -323,6 +323,10 @@ def test_unknown_labels_of_pairs(collisions: Any) -> None:
     status, said = collisions("--pairs", name)
     assert status == 2
     assert "pairs.jsonl: line 2: same_answer 'maybe' is unknown" in said
+    for words in (("--pairs", name), ("--sweep", name)):
+        for mode in ("text", "hash"):
+            status, said = collisions(*words, "--redact", mode)
+            assert (status, "line 2: same_answer" in said, "maybe" in said) == (2, True, False)
     # A label of another sort is nobody's business here.
     assert collisions("--pairs", write("pairs.jsonl", json.dumps(lines[0] | {"label": "billing"})))[0] == 0
 

@@ -9,7 +9,7 @@ from typing import Any
 from pytest_cachesafe.semantic.prompts import as_pair
 from pytest_cachesafe.usage import UsageError
 
-__all__ = ["LABELS", "LabelledPair", "LabelledPairs", "check_label"]
+__all__ = ["LABELS", "LabelError", "LabelledPair", "LabelledPairs", "check_label"]
 
 # What a label may be. None: people do not agree.
 LABELS: Mapping[str, bool | None] = {
@@ -19,6 +19,18 @@ LABELS: Mapping[str, bool | None] = {
 }  # fmt: skip
 # Keys that hold it, in the order they are looked for.
 _KEYS = ("same_answer", "label", "is_duplicate", "same")
+
+
+class LabelError(UsageError):
+    """An unknown label; `where` and `value` as given, since the value of a wrong column may be a prompt's text."""
+
+    def __init__(self, where: str, value: object, shown: str | None = None) -> None:
+        said = repr(value)[:60] if shown is None else shown
+        super().__init__(f"{where} {said} is unknown: true, false, null, or one of {', '.join(LABELS)}")
+        self.where, self.value = where, value
+
+    def __reduce__(self) -> tuple[type[LabelError], tuple[str, object]]:
+        return type(self), (self.where, self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,4 +132,4 @@ def check_label(value: object, where: str) -> bool | None:
         return value == 1
     if isinstance(value, str) and value.strip().lower() in LABELS:
         return LABELS[value.strip().lower()]
-    raise UsageError(f"{where} {repr(value)[:60]} is unknown: true, false, null, or one of {', '.join(LABELS)}")
+    raise LabelError(where, value)
