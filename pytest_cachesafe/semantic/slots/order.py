@@ -31,6 +31,7 @@ _DECISIVE = (
 )
 
 _MOST = 2
+_REPLACING = frozenset(("replace", "substitute", "supplant"))
 # Kinds of what may act and be acted on; parts of a date stand in any order.
 _THINGS = frozenset(("word", "number", "code", "language", "format", "version"))
 # Words of the place in which two parts have changed places.
@@ -90,7 +91,9 @@ def _swap(a: Sequence[Item], b: Sequence[Item]) -> Found | None:
         if not me or not any(x.kind == "word" for x in between):
             return None
     # "A and B", "A with B": either order is the same; neighbours may be two words of one noun.
-    if not between or any(x.value in CONNECTORS for x in between):
+    # "Replace A with B": what goes and what comes.
+    turned = any(x.value in _REPLACING for x in a[:i]) and any(x.value == "with" for x in between)
+    if not between or (not turned and any(x.value in CONNECTORS for x in between)):
         return None
     return Found("role_swap", "suspect", (a[i], a[j]), (b[i], b[j]))
 
@@ -141,6 +144,12 @@ def _asked_for(a: Profile, b: Profile) -> Found | None:
     if any(i.value == "of" for i in (*a.template, *b.template)):
         # "X's manager", "the manager of X".
         return None
+    for x, y in ((a, b), (b, a)):
+        said_x, said_y = [w.value for w in x.words], [w.value for w in y.words]
+        ends = {h.value for word in ("to", "from") for h in x.arguments.get(word, ())}
+        # "Who lent money to Bob", "who did Bob lend money to".
+        if len(said_x) > 2 and said_x[-1] in ends and said_y == [said_x[-1], *said_x[:-1]]:
+            return Found("role_swap", "suspect", a.words, b.words)
     if len(a.words) != 2 or [w.value for w in a.words] != [w.value for w in reversed(b.words)]:
         return None
     return Found("role_swap", "suspect", a.words, b.words)

@@ -24,6 +24,9 @@ _WH = {"what": "what", "which": "what", "when": "when", "where": "where", "who":
        "why": "why", "how": "how"}  # fmt: skip
 # "Which one is", "a new one": one of what was spoken of.
 _POINTING = word_set("which this that the each any every no another other new old last next first a your my")
+# What stands in front of a letter as a name, and behind one: no article has these behind it.
+_LETTERED = word_set("vitamin hepatitis tier option appendix")
+_BEHIND_LETTERS = word_set("to than or and is are vs versus after before has was does")
 # How a clause begins that tells where the asker stands, in front of the question itself.
 _TELLING = word_set("i we my our there it the this he she they")
 _LINKS = frozenset(("to", "from"))
@@ -215,6 +218,13 @@ class _Builder:
             self.items.append(Item("function", folded, token.start, token.end, clause))
             self.waiting = word if word in _ARGUMENTS else self.waiting
             return
+        if word == "a" and self._letter(at):
+            item = Item("word", "a", token.start, token.end, clause, self._name("b", "b"))
+            self.words.append(item)
+            self.template.append(item)
+            self.items.append(item)
+            self._argument(item)
+            return
         if word in grammar.ARTICLES or word in grammar.AUX or word in _OWN:
             return
         if word in _SELF:
@@ -249,6 +259,23 @@ class _Builder:
         after = self.tokens[at + 1].word
         plural = after.endswith("s") and base_form(after, self.tables.words) == after[:-1]
         return not plural or (at > 0 and self.tokens[at - 1].word == "the")
+
+    def _letter(self, at: int) -> bool:
+        """Whether "a" is a name: "from A to B", "plan A is", "is A better than B". Case tells nothing."""
+        before = self.tokens[at - 1].word if at else ""
+        after = [t.word for t in self.tokens[at + 1 : at + 3]]
+        if not after or after[0] in ".?!,;:/\n" or before in _LETTERED or after[0] == "b":
+            return True
+        if after[0] in _BEHIND_LETTERS:
+            return len(after) < 2 or (after[0], after[1]) not in {("to", "do"), ("before", "and"), ("to", "be")}
+        if (
+            len(after) == 2
+            and after[1] == "than"
+            and (after[0].endswith("er") or after[0] in {"worse", "more", "less"})
+        ):
+            return True
+        opens = at == 0 or self.tokens[at - 1].kind == "p"
+        return opens and any(t.word == "b" and t.kind == "w" for t in self.tokens[at + 2 : at + 12])
 
     def _counts(self, at: int) -> bool:
         """Whether "one" counts what follows: "delete one file", not "which one is" nor "can one pay"."""

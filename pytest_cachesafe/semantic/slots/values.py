@@ -189,6 +189,9 @@ class Reader:
             return self._item("weekday", "weekday", at, at + 2, clause)
         if day == "monday" and until and measures.WEEKDAYS.get(self.word(at + 2)) == "friday":
             return self._item("weekday", "weekday", at, at + 3, clause)
+        ends = self.word(at + 1) in {"and", "or"} and day in {"saturday", "sunday"}
+        if ends and {day, measures.WEEKDAYS.get(self.word(at + 2))} == {"saturday", "sunday"}:
+            return self._item("weekday", "weekend", at, at + 3, clause)
         return self._item("weekday", day, at, at + 1, clause)
 
     def _period(self, at: int, end: int, unit: str, clause: int) -> tuple[list[Item], int] | None:
@@ -233,6 +236,11 @@ class Reader:
         )
         if part in measures.DAY_PARTS and 1 <= value <= 12 and value == int(value):
             return self._clock_words(begin, end, int(value) * 60 % 720, clause)
+        counted = self.units.get(self.word(end + 1), ("", 0.0))[0]
+        if nxt == "m" and counted in {"token", "pixel"} and self.tokens[end].start == self.tokens[end - 1].end:
+            # "1M tokens".
+            value, end, nxt = value * 1_000_000, end + 1, self.word(end + 1)
+            text = _shown(value)
         unit = self.units.get(nxt)
         # One letter is a unit where it touches its number, or can hardly be anything else: "5 m", "add 3 s" are none.
         if unit and (len(nxt) > 1 or nxt in {"g", "l", "h"} or self.tokens[end].start == self.tokens[end - 1].end):

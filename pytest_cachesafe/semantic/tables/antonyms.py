@@ -100,6 +100,7 @@ ANTONYMS: dict[str, str] = {
         encourage/discourage recommend/discourage recommend/avoid support/oppose for/against defend/attack
         protect/expose prevent/cause prevent/allow cause/cure treat/cause hurt/heal sleep/wake remember/forget
         whitelist/blacklist allowlist/blocklist allowlist/denylist
+        limit/unlimited limited/unlimited
         overtime/undertime clockwise/counterclockwise clockwise/anticlockwise odd/even sweet/sour sweet/savoury
         vegetarian/meat vegan/meat alcoholic/nonalcoholic dine_in/takeaway dine_in/delivery pickup/delivery
         collection/delivery eat/avoid wireless/wired corded/cordless waterproof/permeable
@@ -121,7 +122,7 @@ ANTONYMS: dict[str, str] = {
         older/younger earlier/later superior/inferior exceed/undercut ceiling/floor
         """,
     "direction": """
-        before/after prior/after within/after during/after during/before
+        before/after prior/after within/after during/after during/before until/after
         since/until since/before from/to into/out_of toward/away_from to/away_from
         pre/post via/despite onto/off behind/in_front_of in_front_of/behind ahead_of/behind
         """,
