@@ -270,7 +270,7 @@ def _allowed(path: str | None) -> Any:
 
 
 def _redacted(value: Any, mode: Redact) -> Any:
-    """A result without prompt text: `a` and `b` keep their place and lose their words; reasons of allowed pairs stay."""
+    """A result without prompt text: `a` and `b` keep their place and lose their words; allow reasons stay."""
     if mode == "none":
         return value
     from pytest_cachesafe.report.visible import redact
