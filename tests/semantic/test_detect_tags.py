@@ -73,6 +73,8 @@ def test_courtesy_inside_an_opener_hides_nothing(ask: str, courtesy: str) -> Non
 def test_a_closing_without_a_mark_in_front_hides_nothing(closing: str) -> None:
     assert tier(f"Unlock badge 5120 {closing}", "Lock badge 5120") == "certain"
     assert tier(f"Unlock badge 5120 {closing}", "Unlock badge 5120") == "none"
+    assert tier(f"Is badge 5120 locked? {closing}", "Is badge 5120 locked?") == "none"
+    assert tier(f"Is badge 5120 locked? {closing}", "Is badge 5120 unlocked?") == "certain"
 
 
 def test_a_closing_that_is_asked_about_is_kept() -> None:

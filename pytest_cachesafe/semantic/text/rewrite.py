@@ -131,7 +131,7 @@ def _without_edges(tokens: list[Token]) -> list[Token]:
 
 def _without_courtesy(clause: list[Token]) -> list[Token]:
     words = [t.word for t in clause]
-    if tuple(words) in TAGS:
+    if tuple(words) in TAGS or tuple(words) in CLOSINGS:
         return []
     if all(w in EDGE for w in words):
         return []
