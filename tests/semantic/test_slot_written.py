@@ -35,6 +35,8 @@ def judged(a: str, b: str) -> tuple[str, str | None]:
         ("Is the desk staffed Mon-Fri?", "Is the desk staffed Monday to Friday?"),
         ("Is the desk staffed Mon-Fri?", "Is the desk staffed on weekdays?"),
         ("Renew my sub", "Renew my subscription"),
+        ("How much salt should I eat a day?", "How much salt should I eat per day?"),
+        ("Is the pool open till 9?", "Is the pool open until 9?"),
         ("I can't sign up", "I am unable to sign up"),
     ],
 )
@@ -59,3 +61,7 @@ def test_written_otherwise(a: str, b: str) -> None:
 )
 def test_other_values(a: str, b: str, kind: str) -> None:
     assert judged(a, b) == ("certain", kind)
+
+
+def test_a_day_is_no_week() -> None:
+    assert judged("How much salt should I eat a day?", "How much salt should I eat per week?") == ("suspect", "period")

@@ -83,6 +83,8 @@ def _alike(x: Item, y: Item) -> bool:
         if y.kind == "time" and isinstance(y.value, tuple):
             return (minutes - y.value[1]) % 720 == 0 and not (known and y.value[2])
         return y.kind == "number" and y.raw == (str(minutes // 60 % 12 or 12), "") and minutes % 60 == 0
+    if x.kind == "period" and y.raw == ("1", f"{x.value}/"):
+        return True
     if x.kind == y.kind == "number" and (_millions(x, y) or _binary(x, y)):
         return True
     if x.raw[0] and y.kind in {"number", "date", "version"} and y.raw[1] == "" and isinstance(y.value, tuple):

@@ -117,7 +117,9 @@ class Reader:
             ):
                 return self._period(at, at + 2, unit, clause)
             base, factor = self.units[unit]
-            return self._item("number", ("q", base, factor), at, at + 2, clause, ("1", unit))
+            # "Drink a day" may be one day or each day; "in a day" is one.
+            loose = "" if self.word(at - 1) in _PLACED else "/"
+            return self._item("number", ("q", base, factor), at, at + 2, clause, ("1", unit + loose))
         if word in measures.RELATIVE:
             return self._item("date", ("r", word), at, at + 1, clause)
         if word in _FRONT and self.word(at + 1) in _SPANS:

@@ -101,7 +101,7 @@ SYMMETRIC = word_set(
 FUNCTION = word_set(
     "i me my mine myself you your yours yourself we us our ours ourselves he him his she her hers they them their "
     "theirs it its who whom whose what which when where why how that this these those there here a an the and or "
-    "but if because as until while of at by for with about against between into through during before after above "
+    "but if because as until till while of at by for with about against between into through during before after above "
     "below to from up down in out on off over under again further then once than too so not no nor only own same "
     "such both each other some any all every can could may might will would shall should must ought am is are was "
     "were be been being have has had having do does did doing done get got per via upon onto within without across "
