@@ -29,18 +29,6 @@ def convert(source):
 
 """
 TASK = "from datetime import date\n\nEXTRACTION_PROMPT = f'Extract facts. Today is {date.today()}.'\n\n\n"
-FILL = """
-from datetime import datetime
-
-TEMPLATE = "You help. It is {now}."
-
-
-def build(agent, q):
-    text = TEXT
-    for key, value in {"now": datetime.now().isoformat()}.items():
-        text = text.replace("{" + key + "}", value)
-    return [{"role": "system", "content": text}, {"role": "user", "content": q}]
-"""
 NAMED = """
 import uuid
 
@@ -67,7 +55,6 @@ FLOWS = {
         TASK + "def extract(llm, text):\n    return llm.complete(EXTRACTION_PROMPT.format(text=text))\n",
         TASK + "def extract(llm, text):\n    return llm.complete(text, system_prompt=EXTRACTION_PROMPT)\n",
     ),
-    "placeholders-of-a-user": (FILL.replace("TEXT\n", "agent.template\n"), FILL.replace("TEXT\n", "TEMPLATE\n")),
     "id-where-none-is-given": (
         NAMED.replace("NAME", "given or str(uuid.uuid4())"),
         NAMED.replace("NAME", "given + str(uuid.uuid4())"),

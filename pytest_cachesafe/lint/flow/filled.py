@@ -33,9 +33,6 @@ def filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     if fields is None and file is None and _shared(engine, frame, node):
         # One dict for the system's template and the user's: who prints what is written in the templates.
         return texted(frame, node, atoms, f"put into text by .{name}()")
-    if file is None and not isinstance(receiver.shape, Const) and _by_key(node, name, arguments):
-        # A template of unknown text, filled with whatever it names: whoever wrote it chose what is printed.
-        return texted(frame, node, atoms, f"put into text by .{name}()")
     for i, (value, where) in enumerate(zip(arguments.positional, arguments.nodes, strict=False)):
         if fields is None or i in fields or name != "format":
             given = Value(value.handed()) if isinstance(value.shape, DictShape) else shown(engine, frame, value, node)
@@ -74,15 +71,6 @@ def _shared(engine: Engine, frame: Frame, node: ast.Call) -> bool:
         and ast.dump(other.func.value) != own
         for stmt in engine.node(frame.function).body
         for other in ast.walk(stmt)
-    )
-
-
-def _by_key(node: ast.Call, name: str, arguments: Arguments) -> bool:
-    """`text.replace("{" + key + "}", value)` with a key that a loop gives."""
-    if name != "replace" or len(node.args) < 2:
-        return False
-    return not any(isinstance(arguments.positional[i].shape, Const) for i in (0,)) and any(
-        isinstance(part, ast.Name) for part in ast.walk(node.args[0])
     )
 
 
