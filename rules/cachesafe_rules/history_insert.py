@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.assembled import assembled_lists, role_and_content
 from cachesafe_rules.changing import changing_value
-from cachesafe_rules.expressions import is_history, last_part, walk, words_of_name
+from cachesafe_rules.expressions import is_history, last_part, walk, words, words_of_name
 from cachesafe_rules.model import Call, Expr, MessageList
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Shape, shape_of
@@ -148,6 +148,8 @@ class HistoryInsert(Rule):
             role = named if isinstance(named, str) else role
         if not role and _asks_for_first(call):
             role = "system"
+        if role == "user" and _is_fallback(shape, call):
+            return False
         if role == "system" and not _index(call):
             return changing_value(shape, call.function, content) is not None or _is_kept(shape, call)
         return any(
@@ -168,6 +170,26 @@ def _asks_for_first(call: Call) -> bool:
         if condition.kind in ("if", "left") and condition.test is not None
         for part in walk(condition.test)
     )
+
+
+def _is_fallback(shape: Shape, call: Call) -> bool:
+    """Whether a test says that the list has no such message yet: `not any(…["role"] …)`, `not found` where the local
+    name is only ever true or false."""
+    for condition in call.conditions:
+        test = condition.test
+        if condition.kind not in ("if", "left") or test is None:
+            continue
+        negated = condition.negated
+        while test.kind == "operation" and test.name == "not" and len(test.items) == 1:
+            test, negated = test.items[0], not negated
+        if negated and test.kind == "name":
+            values = [item.value for item in shape.bindings(call.function, test)]
+            if len(values) > 1 and all(value is not None and isinstance(value.value, bool) for value in values):
+                return True
+            test = shape.resolve(call.function, test)
+        if negated and test.call is not None and test.call.name == "any" and "role" in words(*test.call.args):
+            return True
+    return False
 
 
 def spelt_call(call: Call) -> str:

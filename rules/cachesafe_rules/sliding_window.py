@@ -9,6 +9,7 @@ from cachesafe_rules.expressions import is_history, last_part, name_words, spelt
 from cachesafe_rules.model import Call, Condition, Expr, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Shape, shape_of
+from cachesafe_rules.side_lists import only_asked_about
 from cachesafe_rules.turns import is_side_call, overflow_guarded
 
 __all__ = ["SlidingWindow"]
@@ -161,8 +162,11 @@ def is_tail(expr: Expr) -> bool:
 
 
 def _sliced(shape: Shape) -> Iterator[tuple[Span, str]]:
+    beside = only_asked_about(shape)
     for part in shape.parts:
         expr = part.expr
+        if expr.span in beside:
+            continue
         if expr.kind != "subscript" or not _free(shape, part.function, part.conditions):
             continue
         if not is_history(expr.items[0]) and not _of_history(shape, part.function, expr.items[0]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from cachesafe_rules.changing import is_local, takes_turn
@@ -41,6 +42,13 @@ _SIDE = frozenset(
 )  # fmt: skip
 
 
+# `generate_search_query`, `suggest_follow_ups`: written by a model from the chat, not an answer in it.
+_WRITTEN = re.compile(
+    r"(?:^|_)(?:generate|make|create|rewrite|reformulate|write|build|formulate|optimi[sz]e|expand|suggest|propose|derive)_"
+    r"(?:\w+_)?(?:quer(?:y|ies)|keywords?|follow_?ups?|suggestions?|questions|tags|topics?)(?:_|$)"
+)
+
+
 def is_setup(function: str) -> bool:
     """Whether code there runs once for an agent or a process: a module or class body, a constructor."""
     name = last_part(function)
@@ -50,7 +58,11 @@ def is_setup(function: str) -> bool:
 def is_side_call(function: str) -> bool:
     """Whether the function asks a model about a chat, and does not continue it: titles, summaries, verdicts."""
     name = last_part(function).lower()
-    return not _SIDE.isdisjoint(name.split("_")) or name.lstrip("_").startswith(("on_llm", "on_chat"))
+    return (
+        not _SIDE.isdisjoint(name.split("_"))
+        or name.lstrip("_").startswith(("on_llm", "on_chat"))
+        or bool(_WRITTEN.search(name))
+    )
 
 
 def overflow_guarded(shape: Shape, function: str, conditions: Iterable[Condition]) -> bool:

@@ -18,6 +18,7 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 
 
 HELPER = "from datetime import datetime\n\n\ndef stamp():\n    return datetime.now().isoformat()\n"
+CLOCK = "datetime.now()"
 FIXED = "def stamp():\n    return 'noon'\n"
 
 
@@ -329,3 +330,15 @@ def test_a_personal_value_is_told_where_it_is_read(tmp_path: Path) -> None:
     )
     write(tmp_path, {"app.py": program})
     assert places(lint([tmp_path]).findings) == [("app.py", 2, "CSF105")]
+
+
+def test_a_file_is_looked_at_though_a_long_chain_of_imports_ended_before_it(tmp_path: Path) -> None:
+    """A chain deeper than evaluation goes asks for each later file in vain; their own turn comes later."""
+    deep = 40
+    files = {
+        f"m{i:02}.py": sink(f"from datetime import datetime\nfrom m{i + 1:02} import NAME\n\nNAME = NAME + 'y'", CLOCK)
+        for i in range(deep)
+    }
+    files[f"m{deep:02}.py"] = sink("from datetime import datetime\n\nNAME = 'z'", CLOCK)
+    findings = lint([write(tmp_path / "p", files)], cache=False).findings
+    assert {name for name, *_ in places(findings)} == set(files)

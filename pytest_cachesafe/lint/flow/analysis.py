@@ -239,6 +239,12 @@ def settle(results: Iterable[EntryResult]) -> dict[str, list[Arrival]]:
         hits += result.hits
         for key, word in result.votes:
             votes.setdefault(key, set()).add(word)
+    for words in votes.values():
+        # Text of messages that count, and text of those that do not.
+        for word in [w for w in words if w.startswith("in ")]:
+            words.remove(word)
+            own = votes.get(word[3:], set())
+            words.add("filed" if _only_filed(own) else "system")
     kept: dict[tuple[Any, ...], dict[tuple[Any, ...], Taint]] = {}
     for hit in hits:
         if any(_withdrawn(mark, votes.get(mark, frozenset())) for mark in hit.marks):
@@ -259,12 +265,22 @@ def settle(results: Iterable[EntryResult]) -> dict[str, list[Arrival]]:
     return out
 
 
+def _only_filed(words: frozenset[str] | set[str]) -> bool:
+    """Whether a message was seen to be written to a file, and nowhere else."""
+    return "filed" in words and "sent" not in words
+
+
 def _withdrawn(mark: str, words: frozenset[str] | set[str]) -> bool:
     if mark.startswith("weak:"):
         # A word for many things: somebody has to send it as a prompt.
         return words.isdisjoint(("system", "named"))
+    if mark.startswith("task:"):
+        # Named after a task, which is often asked in one user message.
+        return "system" not in words and not words.isdisjoint(("user", "asked", "filed"))
     if mark.startswith("name:"):
-        return "user" in words and "system" not in words
+        return "system" not in words and ("user" in words or "filed" in words)
+    if _only_filed(words):
+        return True
     if "counted" in words and "sent" not in words:
         return True
     if "handed" in words and "head" not in words:

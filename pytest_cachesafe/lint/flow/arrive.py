@@ -132,7 +132,7 @@ def arrive(
     for atom in atoms.values():
         if atom.mark is not None:
             if atom.mark not in marks:
-                vote(engine, frame, atom.mark, "system" if not only_named(marks) else "named")
+                vote(engine, frame, atom.mark, "named" if only_named(marks) else _in(marks))
             continue
         if atom.source is None:
             if atom.hops < _FARTHEST and atom.key[0] == "p":
@@ -159,7 +159,12 @@ def tells_order(source: Source) -> bool:
 
 def only_named(marks: tuple[Mark, ...]) -> bool:
     """Whether a sink is one by its name alone."""
-    return any(m.key.startswith(("name:", "weak:")) for m in marks)
+    return any(m.key.startswith(("name:", "weak:", "task:")) for m in marks)
+
+
+def _in(marks: tuple[Mark, ...]) -> str:
+    """What a text in a marked message is worth depends on the message."""
+    return f"in {marks[0].key}" if marks else "system"
 
 
 def hit(

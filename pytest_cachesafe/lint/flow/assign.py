@@ -100,13 +100,20 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
 
 def named_text(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: ast.expr, name: str) -> Value:
     """Text bound to a name of system text: it arrives, and carries a mark that its uses may withdraw."""
-    mark = new_mark(frame, target, "weak" if name in sinks.WEAK_NAMES else "name")
+    mark = new_mark(frame, target, _how_named(name))
     if isinstance(value.shape, (Func, Cls, ModShape, Ext)):
         return value
     arrive(engine, frame, node, value, name, marks=(mark,))
     if not value.all_atoms():
         return value
     return Value({**value.atoms, ("m", mark.key): Atom(("m", mark.key), mark=mark)}, value.shape, value.latent)
+
+
+def _how_named(name: str) -> str:
+    if name in sinks.WEAK_NAMES:
+        return "weak"
+    # Prompts of single tasks go out in one user message as often as not.
+    return "task" if name.isupper() and sinks.TASK_CONSTANTS.search(name) else "name"
 
 
 def _is_history(value: Value) -> bool:

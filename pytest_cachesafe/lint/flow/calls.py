@@ -32,7 +32,7 @@ from pytest_cachesafe.lint.flow.values import (
     Value,
     join,
 )
-from pytest_cachesafe.lint.tables import sources
+from pytest_cachesafe.lint.tables import sinks, sources
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.engine import Engine
@@ -44,7 +44,12 @@ __all__ = ["call"]
 _COUNTING = re.compile(
     r"(?:count|num|estimate|calculate|measure|get)_?\w*tokens?|token_?(?:count|len|usage|size)|^len$|tokenize"
 )
-_HARMLESS = re.compile(r"^(?:print|len|isinstance|debug|info|warning|log|append|extend|insert)$")
+_ASKS = re.compile(
+    r"^_*a?(?:invoke|complete|completion|generate|predict|generate_content|generate_content_async|ask_llm|call_llm|"
+    r"prompt_llm|from_template)$"
+)
+_FILING = re.compile(r"^(?:dump|write|writelines|write_text)$")
+_HARMLESS = re.compile(r"^(?:print|len|dumps|isinstance|debug|info|warning|log|append|extend|insert)$")
 
 
 def call(engine: Engine, frame: Frame, node: ast.Call) -> Value:
@@ -83,6 +88,11 @@ def call(engine: Engine, frame: Frame, node: ast.Call) -> Value:
 
 def _votes(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments: Arguments) -> None:
     counting = bool(_COUNTING.search(last))
+    if _FILING.match(last):
+        for value in _filed(engine, frame, node, arguments):
+            for mark in marks_of(value):
+                vote(engine, frame, mark, "filed")
+        return
     if not counting and _HARMLESS.match(last):
         return
     given = []
@@ -91,7 +101,20 @@ def _votes(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments: A
             given += marks_of(value)
     for mark in given:
         vote(engine, frame, mark, "counted" if counting else "sent")
+    if _ASKS.match(last) and arguments.positional and not arguments.keywords.keys() & sinks.SYSTEM_KEYWORDS:
+        text = arguments.positional[0]
+        if not isinstance(text.shape, (ListShape, DictShape)):
+            # A bare text is one user message.
+            for mark in marks_of(text):
+                vote(engine, frame, mark, "asked")
     added_to_chat(engine, frame, node, last, [m for m in given if m.key.startswith("message:")])
+
+
+def _filed(engine: Engine, frame: Frame, node: ast.Call, arguments: Arguments) -> list[Value]:
+    """What is written to a file: also what `file.write(json.dumps(…))` turns into text."""
+    inner = [arg for part in node.args for arg in ast.walk(part) if isinstance(arg, ast.Call)]
+    texts = [arg.args[0] for arg in inner if arg.args and dotted_name(arg.func).rpartition(".")[2] == "dumps"]
+    return [*arguments.every(), *(evaluate(engine, frame, text) for text in texts)]
 
 
 def _result(

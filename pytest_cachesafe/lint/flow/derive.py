@@ -4,15 +4,35 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.model import Step
 from pytest_cachesafe.lint.flow import clock
 from pytest_cachesafe.lint.flow.atoms import merge, unordered, volatile_atoms
 from pytest_cachesafe.lint.flow.values import NOTHING, DictShape, ListShape, ParamShape, Value, join_all
 from pytest_cachesafe.lint.tables import transfers
 
 if TYPE_CHECKING:
-    from pytest_cachesafe.lint.flow.atoms import Atom
+    from pytest_cachesafe.lint.flow.atoms import Atom, Atoms
 
-__all__ = ["cut", "finer", "iterated", "ordered"]
+__all__ = ["cut", "fallback", "finer", "given", "iterated", "ordered"]
+
+_FALLBACK = "used only where nothing was given"
+
+
+def fallback(value: Value, filename: str, row: int) -> Value:
+    """`x or value`: random values in it are noted as what is used only where nothing was given."""
+    if not any(a.source is not None and a.source.kind == "random" for a in value.atoms.values()):
+        return value
+    step = Step(filename, row, _FALLBACK)
+    noted = {
+        k: a._replace(steps=(*a.steps, step)) if a.source is not None and a.source.kind == "random" else a
+        for k, a in value.atoms.items()
+    }
+    return Value(noted, value.shape, value.latent)
+
+
+def given(value: Value) -> Atoms:
+    """All that a value holds, without such fallbacks: an identifier is there as a rule."""
+    return {k: a for k, a in value.all_atoms().items() if all(s.message != _FALLBACK for s in a.steps)}
 
 
 def iterated(value: Value) -> Value:

@@ -170,9 +170,10 @@ class Engine:
         """The names its body binds."""
         if module.env is not None:
             return module.env
-        module.env = {}
         if self.exhausted:
-            return module.env
+            # Not for good: who asks for it from less deep gets its names.
+            return {}
+        module.env = {}
         frame = Frame(module, frozen=True)
         frame.env = module.env
         self.depth += 1

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.lint.flow.arrive import ORDER_KINDS, TOOL_LIST, arrive
+from pytest_cachesafe.lint.flow.derive import given
 from pytest_cachesafe.lint.flow.frame import ParamSink, function_of
 from pytest_cachesafe.lint.flow.marks import new_mark, role_of, role_word, vote
 from pytest_cachesafe.lint.flow.module import dotted_name
@@ -84,9 +85,8 @@ def dict_arrivals(engine: Engine, frame: Frame, node: ast.AST, value: Value, nod
     if "description" in fields and sinks.TOOL_KEYS & fields.keys():
         for key in ("name", "description", "input_schema", "inputSchema", "parameters"):
             if key in nodes:
-                arrive(
-                    engine, frame, nodes[key], fields[key], f"{key} of a tool", "tools", atoms=fields[key].all_atoms()
-                )
+                atoms = given(fields[key]) if key == "name" else fields[key].all_atoms()
+                arrive(engine, frame, nodes[key], fields[key], f"{key} of a tool", "tools", atoms=atoms)
     stored = sinks.SERIALISERS.search(frame.qualname.rsplit(".", 1)[-1])
     sent = fields.keys() & sinks.BESIDE_TOOLS and (
         fields.keys() & sinks.SENT_FIELDS or fields.keys() <= sinks.REQUEST_FIELDS

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_cachesafe.lint.flow import clock
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
 from pytest_cachesafe.lint.flow.binding import bind
-from pytest_cachesafe.lint.flow.derive import cut, iterated, ordered
+from pytest_cachesafe.lint.flow.derive import cut, fallback, iterated, ordered
 from pytest_cachesafe.lint.flow.external import external
 from pytest_cachesafe.lint.flow.filled import fill_template, filled
 from pytest_cachesafe.lint.flow.module import dotted_name
@@ -87,7 +87,7 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     if name == "glob" and isinstance(node.func, ast.Attribute):
         return Value(EMPTY, None, engine.source(frame, node, "listing", "host", "glob()").atoms)
     if isinstance(shape, DictShape):
-        found = _dict_method(receiver, shape, name, arguments)
+        found = _dict_method(frame, node, receiver, shape, name, arguments)
         if found is not None:
             return found
     if name == "copy":
@@ -123,11 +123,14 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     )
 
 
-def _dict_method(receiver: Value, shape: DictShape, name: str, arguments: Arguments) -> Value | None:
+def _dict_method(
+    frame: Frame, node: ast.Call, receiver: Value, shape: DictShape, name: str, arguments: Arguments
+) -> Value | None:
     """Methods that look into a dict; None for any other."""
     if name in ("get", "pop", "setdefault") and arguments.positional:
         key = arguments.positional[0].shape
         default = arguments.positional[1] if len(arguments.positional) > 1 else NOTHING
+        default = fallback(default, frame.module.name, node.lineno)
         if isinstance(key, Const):
             found = shape.fields.get(key.value) if isinstance(key.value, str) else None
             return join(found, default) if found is not None else join(default, Value(receiver.atoms))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cachesafe_rules.model import Step
 from pytest_cachesafe.lint.flow.assign import assign
 from pytest_cachesafe.lint.flow.atoms import merge
-from pytest_cachesafe.lint.flow.derive import cut
+from pytest_cachesafe.lint.flow.derive import cut, fallback
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.marks import handed_over, list_positions
 from pytest_cachesafe.lint.flow.text import shown
@@ -114,12 +114,18 @@ def added(engine: Engine, frame: Frame, left: Value, right: Value) -> Value:
 def evaluate_conditional(engine: Engine, frame: Frame, node: ast.IfExp) -> Value:
     """`a if test else b`."""
     evaluate(engine, frame, node.test)
-    return join(evaluate(engine, frame, node.body), evaluate(engine, frame, node.orelse))
+    body, other = evaluate(engine, frame, node.body), evaluate(engine, frame, node.orelse)
+    if isinstance(node.body, (ast.Name, ast.Attribute)) and ast.dump(node.body) in ast.dump(node.test):
+        other = fallback(other, frame.module.name, node.lineno)
+    return join(body, other)
 
 
 def evaluate_boolean(engine: Engine, frame: Frame, node: ast.BoolOp) -> Value:
     """`a or b`."""
-    return join_all([evaluate(engine, frame, v) for v in node.values])
+    values = [evaluate(engine, frame, v) for v in node.values]
+    if isinstance(node.op, ast.Or):
+        values[1:] = [fallback(v, frame.module.name, node.lineno) for v in values[1:]]
+    return join_all(values)
 
 
 def evaluate_compare(engine: Engine, frame: Frame, node: ast.Compare) -> Value:

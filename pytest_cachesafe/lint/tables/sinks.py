@@ -30,6 +30,11 @@ _UPPER_STOP = re.compile(
     r"OPERATING|FILESYSTEM|OS|INFO|PLATFORM|TIMEOUT|HUMAN|QUERY|QUESTION)(?:_|$)|^_?USER_(?:PROMPT|MESSAGE|"
     r"INSTRUCTION)|^_?(?:PROMPT|SYSTEM)$|_USER_PROMPT|USER_MSG"
 )
+# Constants named after a task that is asked once, and nothing said of a system prompt.
+TASK_CONSTANTS = re.compile(
+    r"^(?!.*(?:SYSTEM|SYS_|DEVELOPER|AGENT|ASSISTANT))_?(?:\w+_)?(?:TITLE|EXTRACT\w*|FACTS?|JUDGE|JUDGMENT|GRADE|GRADER|"
+    r"GRADING|SCORE|SCORING|EVAL|EVALUAT\w+|SUMMARY|SUMMAR\w+|CLASSIF\w+|TRANSLAT\w+|REWRITE|KEYWORDS?|TAGS?|LABEL\w*)_"
+)
 _STOP = re.compile(
     r"reminder|heartbeat|event|non_system|no_system|without_system|filesystem|file_system|is_|has_|use_|"
     r"supports?_|inline_|allows?_|enable|disable|include_|exclude_|needs_|requires?_|should_|strip_|"
