@@ -34,7 +34,7 @@ $(VENV)/.demo: $(VENV)/.made pyproject.toml
 # CUDA build under this version (Linux on x86-64), point pip to CPU builds in its own configuration before this.
 $(VENV)/.test: $(VENV)/.demo pyproject.toml
 	$(PIP) install torch==2.13.0
-	$(PIP) install -e ".[render,kv,semantic,clock,export,dev]"
+	$(PIP) install -e ".[render,kv,quantized,semantic,clock,export,dev]"
 	@touch $@
 
 # Cheap where everything is there, so without a stamp: the cache folder may be emptied, or be another one.
