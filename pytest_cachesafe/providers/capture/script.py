@@ -48,7 +48,9 @@ class Script:
             # A tuple or list of calls alone could also be one parallel answer: in a script, each entry is an answer.
             self._list = [_answer(item, f"replies[{i}]") for i, item in enumerate(replies)]
         else:
-            raise UsageError(f"replies={type(replies).__name__}: {_SHAPES}, a list of these, a function or a mapping")
+            raise UsageError(
+                f"replies is {type(replies).__name__}, no answer: {_SHAPES}, a list of these, a function or a mapping"
+            )
 
     @property
     def left(self) -> int:

@@ -47,6 +47,7 @@ def message(exchange: Exchange, reply: Reply, counters: Mapping[str, Any], ids: 
         "content": content,
         "stop_reason": "tool_use" if reply.tools else "end_turn",
         "stop_sequence": None,
+        "stop_details": None,
         "usage": {**usage, **reply.usage} if reply.usage is not None else usage,
     }
     return made
@@ -69,7 +70,7 @@ def events(whole: Mapping[str, Any], arguments: Mapping[str, str]) -> Iterator[t
             yield "content_block_delta", {"type": "content_block_delta", "index": index, "delta": delta}
         yield "content_block_stop", {"type": "content_block_stop", "index": index}
     totals = {key: usage[key] for key in _IN_DELTA if key in usage}
-    delta = {"stop_reason": whole["stop_reason"], "stop_sequence": None}
+    delta = {"stop_reason": whole["stop_reason"], "stop_sequence": None, "stop_details": None}
     yield (
         "message_delta",
         {"type": "message_delta", "delta": delta, "usage": {**totals, "output_tokens": usage["output_tokens"]}},
