@@ -40,7 +40,9 @@ LINT_KEYS = (
 )
 # Read by `pytest_cachesafe.semantic.tables`.
 SEMANTIC_KEYS = ("semantic",)
-KEYS = PREFIX_KEYS + LINT_KEYS + SEMANTIC_KEYS
+# Read by `pytest_cachesafe.providers.rules.load`.
+PROVIDER_KEYS = ("providers",)
+KEYS = PREFIX_KEYS + LINT_KEYS + SEMANTIC_KEYS + PROVIDER_KEYS
 
 
 def closest(word: object, known: Iterable[str], *, names: bool = True) -> str:

@@ -17,10 +17,15 @@ class Fact(Generic[T]):
     """A value, and why it is believed."""
 
     value: T
-    # Document and section; the day it was read there; whether it was read in the provider's own document.
+    # Document and section; the day it was read there (None: the user's own value, given without a day); whether it was
+    # read in the provider's own document.
     source: str
-    checked: date
+    checked: date | None
     verified: bool = True
+    # What contradicts it, or where it does not hold.
+    note: str = ""
+    # Given by the user, who knows better; never reported as stale without a day.
+    own: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,9 @@ class ModelRules:
     generation: str | None = None
     # Anthropic: whether thinking of earlier turns is kept when the user speaks again.
     keeps_thinking: Fact[bool] | None = None
+    # Bedrock: prices by the way the id routes ("global", "regional"), where they differ; `prices` is then filled in
+    # when an id is looked up.
+    routed: Mapping[str, Fact[tuple[PriceTier, ...]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +72,8 @@ class Void:
     checked: date
     verified: bool = True
     note: str = ""
+    # Id stems the row is limited to; empty: every model.
+    models: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +82,11 @@ class ProviderRules:
 
     provider: str
     models: Mapping[str, ModelRules]
-    # Numbers that hold for every model: "max_markers", "lookback", "ttl.5m" (seconds), "ttl.1h", "floor" …
+    # Numbers that hold for every model: "max_markers", "lookback", "ttl.5m" (seconds), "ttl.1h", "floor" … What each
+    # of them counts stands in `rules.names`.
     facts: Mapping[str, Fact[float]]
     voids: tuple[Void, ...] = ()
+    # Rules in words, by topic ("order", "isolation"), for what no number says.
+    statements: Mapping[str, Fact[str]] = field(default_factory=dict)
+    # Other spellings of an id stem ("claude-opus-4-0": "claude-opus-4").
+    aliases: Mapping[str, str] = field(default_factory=dict)
