@@ -1,0 +1,238 @@
+"""Tools, system text and messages of two requests: the wire front end compares them, its blame says why.
+
+Settings are taken out first (`checks.settings` judges them), so that what differs here is content.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pytest_cachesafe.findings import Origin, Severity
+from pytest_cachesafe.frontends.wire import WireFrontEnd
+from pytest_cachesafe.messages.similarity import alike
+from pytest_cachesafe.prefix.accept import Acceptances
+from pytest_cachesafe.prefix.compare import Divergence
+from pytest_cachesafe.prefix.step import judge
+from pytest_cachesafe.prefix.view import canonical, view
+from pytest_cachesafe.prompt import Chat, Prompt
+from pytest_cachesafe.providers.checks.settings import MESSAGES, SYSTEM, TOOLS, Rank, has_web_tools
+
+__all__ = ["Contents", "Difference"]
+
+# What a body holds beside settings, per wire format.
+_CONTENT = {
+    "anthropic": ("tools", "system", "messages"),
+    "openai-chat": ("tools", "functions", "messages"),
+    "openai-responses": ("tools", "instructions", "input"),
+    "gemini": ("tools", "system_instruction", "systemInstruction", "contents", "config"),
+    "bedrock": ("tools", "toolConfig", "system", "messages"),
+}
+_RANKS: dict[str | None, Rank] = {"tools": TOOLS, "system": SYSTEM}
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One place where the content of a request is not that of the request before."""
+
+    rank: Rank
+    code: str
+    path: str
+    cause: str
+    origin: Origin
+    severity: Severity
+    divergence: Divergence
+
+
+class Contents:
+    """Prompts of the content of requests; each message's text is written once."""
+
+    def __init__(self) -> None:
+        self._front_end = WireFrontEnd()
+        # The latest few: a request is mostly compared with the one right before it.
+        self._prompts: dict[int, Prompt] = {}
+
+    def prompt(self, index: int, chat: Chat) -> Prompt:
+        """The canonical text of one request without its settings."""
+        found = self._prompts.pop(index, None)
+        if found is None:
+            found = self._front_end.prompt(_content_only(chat))
+        self._prompts[index] = found
+        while len(self._prompts) > 16:
+            del self._prompts[next(iter(self._prompts))]
+        return found
+
+    def differences(self, one: int, a: Chat, other: int, b: Chat) -> list[Difference]:
+        """What keeps `b` from beginning with all of `a`: what is only worth a note, then the first that is worse."""
+        step = judge(self.prompt(one, a), self.prompt(other, b), other, one, Acceptances(), 16)
+        found = [d for d in step.notes if d.scope != "tail"]
+        if step.divergence is not None and step.divergence.severity is not Severity.NOTE:
+            found.append(step.divergence)
+        return [_named(d, a, b, self.prompt(one, a), self.prompt(other, b)) for d in found]
+
+
+def _content_only(chat: Chat) -> Chat:
+    body = chat.body
+    if body is not None:
+        keys = _CONTENT.get(chat.wire)
+        if keys is not None:
+            body = {key: _kept(key, body[key]) for key in keys if body.get(key) is not None}
+    return replace(chat, model=None, settings={}, body=body)
+
+
+def _kept(key: str, value: Any) -> Any:
+    if key == "tools" and isinstance(value, list):
+        # Tools found by search are appended to the messages when they are used; their definitions are not in front.
+        return [tool for tool in value if not (isinstance(tool, Mapping) and tool.get("defer_loading") is True)]
+    if key == "toolConfig" and isinstance(value, Mapping):
+        return {k: v for k, v in value.items() if k != "toolChoice"}
+    return value
+
+
+def _named(divergence: Divergence, a: Chat, b: Chat, pa: Prompt, pb: Prompt) -> Difference:
+    part = divergence.location.part
+    rank = _RANKS.get(part, MESSAGES)
+    path = _path(divergence)
+    if rank == TOOLS:
+        code, path = _tools_code(divergence, pa, pb, path)
+        if code in ("tools-changed", "tool-definition-changed") and _handoff(pa, pb):
+            code = "handoff"
+    elif rank == SYSTEM:
+        code = "handoff" if _handoff(pa, pb) else "system-changed"
+    else:
+        code = _message_code(divergence, pa, pb)
+    note = divergence.severity is Severity.NOTE
+    return Difference(
+        rank, code, path, divergence.cause, divergence.origin,
+        Severity.NOTE if note else Severity.ERROR, divergence,
+    )  # fmt: skip
+
+
+def _path(divergence: Divergence) -> str:
+    """The place in the later request, which is the one that somebody looks at; in the earlier one where it is gone."""
+    return divergence.paths[1] or divergence.paths[0] or divergence.location.path or ""
+
+
+def _tools(prompt: Prompt) -> list[Any]:
+    data = view(prompt)
+    found: list[Any] = []
+    for tool in (data.tools if data is not None else None) or ():
+        nested = tool.get("functionDeclarations", tool.get("function_declarations")) if _is_map(tool) else None
+        found += nested if isinstance(nested, list) else [tool]
+    return [tool for tool in found if not (_is_map(tool) and ("cachePoint" in tool or tool.get("type") == "cachePoint"))]
+
+
+def _is_map(value: Any) -> bool:
+    return isinstance(value, Mapping)
+
+
+def tool_name(tool: Any) -> str:
+    """What a tool is called; a hosted tool is called by its type."""
+    if not isinstance(tool, Mapping):
+        return getattr(tool, "__name__", repr(tool))
+    for holder in (tool, tool.get("function"), tool.get("toolSpec")):
+        if isinstance(holder, Mapping) and isinstance(holder.get("name"), str):
+            return str(holder["name"])
+    return str(tool.get("type", canonical(tool)))
+
+
+def _tools_code(divergence: Divergence, pa: Prompt, pb: Prompt, path: str) -> tuple[str, str]:
+    one, other = _tools(pa), _tools(pb)
+    names = [[tool_name(tool) for tool in tools] for tools in (one, other)]
+    if sorted(names[0]) != sorted(names[1]):
+        web = [[t for t in tools if has_web_tools(t)] for tools in (one, other)]
+        rest = [[canonical(t) for t in tools if not has_web_tools(t)] for tools in (one, other)]
+        if rest[0] == rest[1] and len(web[0]) != len(web[1]):
+            return "web-search-toggled", path
+        return "tools-changed", path
+    if names[0] != names[1]:
+        return "tools-reordered", path
+    same = sorted(map(canonical, one)) == sorted(map(canonical, other))
+    return ("schema-key-order" if same else "tool-definition-changed"), path
+
+
+def _handoff(pa: Prompt, pb: Prompt) -> bool:
+    """Whether instructions and tools are both another agent's."""
+    names = [{tool_name(tool) for tool in _tools(p)} for p in (pa, pb)]
+    texts = [system_text(p) for p in (pa, pb)]
+    return names[0] != names[1] and all(texts) and not alike(*texts)
+
+
+def system_text(prompt: Prompt) -> str:
+    """All system text of a request."""
+    parts = [prompt.text[s.start : s.end] for s in prompt.segments if s.part == "system" and s.writer == "data"]
+    return "\n".join(parts)
+
+
+def _message_code(divergence: Divergence, pa: Prompt, pb: Prompt) -> str:
+    cause = divergence.cause
+    if cause == "reasoning_dropped":
+        return "thinking-dropped"
+    if cause == "tool_arguments_reserialised":
+        return "tool-arguments-reserialised"
+    va, vb = view(pa), view(pb)
+    if va is None or vb is None:
+        return "history-edited"
+    one, other = ([canonical(m) for m in _spoken(v.messages)] for v in (va, vb))
+    shape = _shape(one, other)
+    if shape is not None:
+        return shape
+    if cause == "order":
+        return "history-reordered"
+    if cause == "history_shifted":
+        return "history-pruned"
+    return "history-pruned" if _cleared(divergence, va.messages, vb.messages) else "history-edited"
+
+
+def _spoken(messages: Sequence[Any]) -> list[Any]:
+    return [_unmarked(m) for m in messages if not (_is_map(m) and m.get("role") in ("system", "developer"))]
+
+
+def _unmarked(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {k: _unmarked(v) for k, v in value.items() if k not in ("cache_control", "prompt_cache_breakpoint")}
+    if isinstance(value, list):
+        kept = [_unmarked(v) for v in value if not (_is_map(v) and "cachePoint" in v)]
+        if len(kept) == 1 and _is_map(kept[0]) and kept[0].keys() == {"type", "text"}:
+            return kept[0]["text"]
+        return kept
+    return value
+
+
+def _shape(one: Sequence[str], other: Sequence[str]) -> str | None:
+    """Whether the later history is the earlier one without its beginning, with another beginning, or with holes."""
+    same = 0
+    while same < min(len(one), len(other)) and one[same] == other[same]:
+        same += 1
+    if same >= len(one) or same >= len(other):
+        return None
+    rest, later = one[same:], other[same:]
+    if later[0] in rest[1:]:
+        # What comes next was said later: something between is gone.
+        return "history-cut" if same == 0 else "history-pruned"
+    kept = set(rest[1:])
+    # New words stand where the beginning was, and behind them the history goes on.
+    back = next((i for i, m in enumerate(later[1:4], 1) if m in kept), None)
+    gone = back is not None and rest.index(later[back]) > back
+    if gone:
+        return "history-summarised"
+    if same <= 1 and len(later) + 2 <= len(rest) and not kept & set(later):
+        return "history-summarised"
+    if sorted(rest[: len(later)]) == sorted(later[: len(rest)]):
+        return "history-reordered"
+    return None
+
+
+def _cleared(divergence: Divergence, one: Sequence[Any], other: Sequence[Any]) -> bool:
+    """Whether a tool result gave way to a shorter text, as history editors do it."""
+    if divergence.messages is None:
+        return False
+    i, j = divergence.messages
+    if i >= len(one) or j >= len(other) or not (_is_map(one[i]) and _is_map(other[j])):
+        return False
+    before, after = canonical(one[i]), canonical(other[j])
+    result = one[i].get("role") == "tool" or any(
+        word in before for word in ('"tool_result"', '"toolResult"', '"function_call_output"', '"functionResponse"')
+    )
+    return result and len(after) < len(before)
