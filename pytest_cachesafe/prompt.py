@@ -89,6 +89,8 @@ class Chat:
     generated: Generated | None = None
     # A completion request that skips the template: text, or ids.
     raw: str | tuple[int, ...] | None = None
+    # `providers.exchange.Exchange`, where the request was caught on the wire or read from a log.
+    exchange: Any = None
 
     def path_of(self, index: int) -> str:
         """JSON path of message `index` in the request as sent."""
@@ -316,10 +318,15 @@ class Recording:
     """Requests as sent, in order, with the answers that are known. Data only: assertions live in `recording`."""
 
     def __init__(self, *, key: str | None = None) -> None:
-        self.requests: list[Chat] = []
+        self._requests: list[Chat] = []
         self.key = key
         # Whether a check has judged it, or somebody gone through it: what is recorded and left is a mistake.
         self.used = False
+
+    @property
+    def requests(self) -> list[Chat]:
+        """Everything recorded so far."""
+        return self._requests
 
     def add(self, chat: Chat) -> None:
         """Append one request as sent."""

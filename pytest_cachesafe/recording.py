@@ -13,6 +13,8 @@ from pytest_cachesafe.prompt import Chat, UsageError
 
 if TYPE_CHECKING:
     from pytest_cachesafe.engines.cache import PrefixCache
+    from pytest_cachesafe.providers.chats import ChatMaker
+    from pytest_cachesafe.providers.exchange import Exchange
     from pytest_cachesafe.reuse import EngineReport
 
 __all__ = ["Recording"]
@@ -29,6 +31,37 @@ class Recording(prompt.Recording):
     def __init__(self, *, template: Any = None, key: str | None = None) -> None:
         super().__init__(key=key)
         self.template = template
+        # What was caught on the wire, as sent; read as chats when a check first asks for them.
+        self.exchanges: list[Exchange] = []
+        # (exchange, why it is no chat): a body in no known shape is kept and said.
+        self.unread: list[tuple[Exchange, str]] = []
+        self._read = 0
+        self._maker: ChatMaker | None = None
+
+    @property
+    def requests(self) -> list[Chat]:
+        """Everything recorded so far, in order."""
+        if self._read < len(self.exchanges):
+            self._read_exchanges()
+        return self._requests
+
+    def catch(self, exchange: Exchange) -> None:
+        """Note a request that was caught on its way out; its reply may be filled in later."""
+        self.exchanges.append(exchange)
+
+    def _read_exchanges(self) -> None:
+        from pytest_cachesafe.providers.chats import ChatMaker
+
+        maker = self._maker = self._maker or ChatMaker()
+        new, self._read = self.exchanges[self._read :], len(self.exchanges)
+        for exchange in new:
+            try:
+                chat = maker.chat(exchange)
+            except UsageError as error:
+                self.unread.append((exchange, str(error)))
+                continue
+            chat.key = chat.key or self.key
+            self._requests.append(chat)
 
     def request(
         self,
