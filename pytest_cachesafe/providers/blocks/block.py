@@ -28,7 +28,8 @@ class Block:
 
     path: str
     level: Level
-    # Type as the provider names it: "tool", "text", "image", "tool_use", "tool_result", "thinking", "document" …
+    # One word for the same thing everywhere: "tool", "text", "image", "document", "tool_use", "tool_result" and
+    # "thinking"; anything else is named as the provider names it ("web_search_20250305", "server_tool_use").
     kind: str
     # Digest of the canonical content with markers removed and, for the first block of a message, its role. Equal keys
     # mean equal content for the cache; key order inside a schema or tool input counts.
@@ -60,3 +61,7 @@ class Layout:
     automatic: Marker | None = None
     # Parts of the body that are not understood, kept and reported: (path, type).
     unknown: list[tuple[str, str]] = field(default_factory=list)
+    # OpenAI: indexes of the latest blocks that end a message an implicit breakpoint can land on, newest first; and of
+    # the last block of the initial developer messages.
+    ends: tuple[int, ...] = ()
+    developer_end: int | None = None

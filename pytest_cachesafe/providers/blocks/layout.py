@@ -1,0 +1,126 @@
+"""A request as its provider's cache sees it; and the same for a growing conversation, without reading it all again."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from pytest_cachesafe.providers.blocks import anthropic, bedrock, gemini, openai
+from pytest_cachesafe.providers.blocks.block import Block, Layout, Marker
+from pytest_cachesafe.providers.blocks.builder import Place, Plan, Section, extend, leading
+from pytest_cachesafe.providers.blocks.settings import settings_of
+from pytest_cachesafe.providers.exchange import Exchange
+from pytest_cachesafe.usage import UsageError
+
+__all__ = ["Layouter", "lay_out"]
+
+_PLANS: dict[str, Callable[[Mapping[str, Any]], list[Plan]]] = {
+    "messages": anthropic.plans,
+    "invoke": anthropic.plans,
+    "converse": bedrock.plans,
+    "chat": openai.chat_plans,
+    "responses": openai.responses_plans,
+    "gemini": gemini.plans,
+}
+# On Anthropic's own API a run of tool calls, or of their results, is one position of the lookback; Bedrock's documents
+# know no such rule.
+_RUNS = {"messages": frozenset(("tool_use", "tool_result"))}
+# How many earlier requests are looked at for one that this continues: sub-agents interleave.
+_KEPT = 8
+# OpenAI looks at up to 20 eligible message ends before the latest one.
+_ENDS = 21
+
+
+def lay_out(exchange: Exchange) -> Layout:
+    """The blocks, markers and settings of one request, in the provider's order.
+
+    Raises:
+        UsageError: the body is no request of its API, or holds a value that has no JSON form.
+    """
+    return Layouter().lay_out(exchange)
+
+
+class Layouter:
+    """Lays out requests one after another; what an earlier one had at the same place is taken from it.
+
+    The result is that of `lay_out`, blocks of equal content being the same objects. Bodies must not be edited after
+    they were given.
+    """
+
+    def __init__(self) -> None:
+        self._earlier: deque[tuple[str, dict[str, Section]]] = deque(maxlen=_KEPT)
+
+    def lay_out(self, exchange: Exchange) -> Layout:
+        """See the function of this name.
+
+        Raises:
+            UsageError: the body is no request of its API, or holds a value that has no JSON form.
+        """
+        body = exchange.body
+        if not isinstance(body, Mapping):
+            raise UsageError(f"the body is {type(body).__name__}; a JSON object is meant")
+        plans = _PLANS[exchange.api](body)
+        earlier = self._like(exchange.api, plans)
+        runs = _RUNS.get(exchange.api, frozenset())
+        sections: dict[str, Section] = {}
+        place = Place()
+        for plan in plans:
+            section = sections[plan.name] = extend(plan, place, runs, earlier.get(plan.name))
+            # A run does not go on from one level to the next: tools are no messages.
+            place = section.after
+        self._earlier.appendleft((exchange.api, sections))
+        return _layout(exchange, sections)
+
+    def _like(self, api: str, plans: list[Plan]) -> dict[str, Section]:
+        """The sections of the earlier request that shares most with this one; of equal ones the latest."""
+        best: dict[str, Section] = {}
+        most = -1
+        wanted = len(plans[-1].values)
+        for name, sections in self._earlier:
+            if name != api:
+                continue
+            messages = sections["messages"]
+            shared = leading(messages, plans[-1].values) if messages.context == plans[-1].context else 0
+            if shared > most:
+                best, most = sections, shared
+            # All but the newest turn, or but the message that the marker left: there is none better.
+            if shared >= min(len(messages.values), wanted) - 2 and shared:
+                break
+        return best
+
+
+def _layout(exchange: Exchange, sections: Mapping[str, Section]) -> Layout:
+    blocks: list[Block] = []
+    markers: list[Marker] = []
+    unknown: list[tuple[str, str]] = []
+    traits: dict[str, str] = {}
+    for section in sections.values():
+        blocks += section.blocks
+        for item in section.items:
+            if item.markers:
+                markers += item.markers
+            if item.unknown:
+                unknown += item.unknown
+            if item.traits:
+                for name, path in item.traits.items():
+                    traits.setdefault(name, path)
+    layout = Layout(blocks, markers, settings_of(exchange.api, exchange.body, traits), unknown=unknown)
+    if exchange.api in ("messages", "invoke"):
+        layout.automatic = anthropic.automatic(exchange.body)
+        if layout.automatic is not None:
+            _place(layout.automatic, blocks)
+    if exchange.provider == "openai" and exchange.api in ("chat", "responses"):
+        ends, layout.developer_end = openai.eligible_ends(sections, _ENDS)
+        layout.ends = tuple(ends)
+    return layout
+
+
+def _place(marker: Marker, blocks: list[Block]) -> None:
+    """Put the automatic marker on the last block that can carry one; nowhere if there is none, or if it has one."""
+    for i in range(len(blocks) - 1, -1, -1):
+        if blocks[i].markable:
+            if blocks[i].marker is None:
+                blocks[i] = replace(blocks[i], marker=marker)
+            return
