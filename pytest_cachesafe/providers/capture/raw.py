@@ -19,6 +19,8 @@ class RawRequest:
     body: bytes
     # "httpx2", "httpx", "aiohttp", "requests", "botocore"
     library: str
+    # Whether somebody else's mock stands beneath the transport: then an unknown host need not be a real one.
+    mocked: bool = False
 
 
 @dataclass(slots=True)

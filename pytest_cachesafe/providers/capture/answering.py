@@ -1,0 +1,319 @@
+"""One capture: requests in, scripted answers out, everything noted in the order in which it arrived."""
+
+from __future__ import annotations
+
+import json
+import time
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from threading import RLock
+from typing import Any
+
+from pytest_cachesafe.providers.capture import redact, telemetry
+from pytest_cachesafe.providers.capture.callsite import users_line
+from pytest_cachesafe.providers.capture.captured import Captured
+from pytest_cachesafe.providers.capture.escape import is_ours, stop
+from pytest_cachesafe.providers.capture.intern import Interner
+from pytest_cachesafe.providers.capture.predict import Predictor
+from pytest_cachesafe.providers.capture.raw import RawReply, RawRequest
+from pytest_cachesafe.providers.capture.recognise import (
+    Endpoint,
+    Target,
+    is_loopback,
+    is_model_host,
+    matches_host,
+    recognise,
+    target_of,
+)
+from pytest_cachesafe.providers.capture.replies import Ids, Rendered, render
+from pytest_cachesafe.providers.capture.reply import Failure
+from pytest_cachesafe.providers.capture.script import Script
+from pytest_cachesafe.providers.capture.transports.gate import Watch
+from pytest_cachesafe.providers.exchange import Exchange
+
+__all__ = ["Session"]
+
+
+class Session:
+    """What the transports talk to; see `capture_traffic` for the arguments."""
+
+    def __init__(
+        self,
+        replies: Any = None,
+        *,
+        recording: Captured,
+        hosts: Sequence[str] = (),
+        passthrough: Sequence[str] = (),
+        clock: Callable[[], float] | None = None,
+        count_tokens: Callable[[str], int] | None = None,
+        rules: Any = None,
+        answer_errors: bool = True,
+        live: bool = False,
+    ) -> None:
+        self.script = replies if isinstance(replies, Script) else Script(replies)
+        self.recording = recording
+        self.live = live
+        # What was raised because a request could not be answered; the first one is raised again at the end.
+        self.stopped: list[BaseException] = []
+        self._hosts, self._passthrough = tuple(hosts), tuple(passthrough)
+        self._answer_errors = answer_errors and not live
+        self._clock = clock if clock is not None else time.monotonic
+        self._start = self._clock()
+        self._predictor = Predictor(rules, count_tokens)
+        self._ids = Ids()
+        self._interner = Interner()
+        self._lock = RLock()
+        # Names and addresses that sockets may reach: where requests were let through.
+        self._open: set[str] = set()
+
+    # What transports ask (transports.gate.Gate).
+
+    def takes(self, method: str, url: str, headers: Iterable[tuple[str, str]], *, mocked: bool = False) -> bool:
+        """Whether a request is answered here; refuses unknown remote hosts."""
+        target = target_of(url)
+        if matches_host(target, self._passthrough):
+            self._open.add(target.name)
+            return False
+        found = recognise(method, url, redact.lower_headers(headers), None, hosts=self._hosts)
+        if found.kind != "unknown":
+            return True
+        if mocked or is_loopback(target.name) or telemetry.is_metadata_host(target.name):
+            return False
+        raise self._stop(self._unknown(f"{method} {target.host}{target.path}", target))
+
+    def answer(self, request: RawRequest) -> RawReply | Watch | None:
+        """The scripted reply to a request; a watch if it is sent for real; None if it is none of ours."""
+        try:
+            return self._answer(request)
+        except Exception as error:
+            # SDKs would take it for a broken connection, try again, and hide it.
+            raise self._stop(str(error), error) from error
+
+    def connects(self, host: str) -> None:
+        """Whether a socket may go there."""
+        if is_loopback(host) or host in self._open:
+            return
+        if telemetry.is_metadata_host(host) or telemetry.is_telemetry_host(host):
+            # Refused as a machine without network would: nobody fails for it.
+            raise ConnectionRefusedError(f"{host}: not reachable while traffic is captured")
+        target = Target(host, host, "/", "")
+        if matches_host(target, self._passthrough) or (self.live and is_model_host(host)):
+            self._open.add(host)
+            return
+        raise self._stop(self._unknown(f"a socket to {host}", target))
+
+    def resolved(self, host: str, addresses: Iterable[str]) -> None:
+        """The addresses of a host that may be reached may be reached as well."""
+        if host in self._open:
+            self._open.update(addresses)
+
+    # One request.
+
+    def _answer(self, request: RawRequest) -> RawReply | Watch | None:
+        target = target_of(request.url)
+        headers = redact.lower_headers(request.headers)
+        body, wrong = _json_body(request.body, headers)
+        endpoint = recognise(request.method, request.url, headers, body, hosts=self._hosts)
+        if endpoint.kind == "telemetry":
+            with self._lock:
+                self.recording.telemetry += 1
+            return telemetry.answer(request.method, target)
+        if endpoint.kind == "unknown":
+            if request.mocked or is_loopback(target.name):
+                return None
+            raise self._stop(self._unknown(f"{request.method} {target.host}{target.path}", target))
+        if endpoint.kind == "unscripted":
+            if self.live:
+                self._open.add(target.name)
+                return None
+            raise self._stop(
+                f"{target.host}{target.path} is not scripted: {endpoint.name}. Scripted are Anthropic Messages, OpenAI "
+                "Chat Completions and Responses, Gemini generateContent, Bedrock Converse and InvokeModel with Claude; "
+                "name the host in passthrough=[…] to let it through"
+            )
+        exchange = self._exchange(request, endpoint, target, headers, body)
+        if endpoint.kind == "count_tokens":
+            if self.live:
+                self._open.add(target.name)
+                return None
+            return self._predictor.counted(exchange)
+        with self._lock:
+            exchange.sent_at = self._now()
+            self.recording.catch(exchange)
+            number = len(self.recording.exchanges) - 1
+            if wrong is not None:
+                self.recording.note(f"request {number} ({exchange.path}): {wrong}")
+                if not self.live:
+                    return self._handed(exchange, render(exchange, Failure(400, wrong), {}, self._ids), endpoint)
+            prediction = self._predictor.predict(exchange)
+            self.recording.predictions.append(prediction)
+            if self.live:
+                self._open.add(target.name)
+                return _Live(self, exchange)
+            refused = self._predictor.refused(exchange) if self._answer_errors else None
+            scripted = refused or self.script.next(exchange)
+            counters = {} if isinstance(scripted, Failure) else self._predictor.counters(prediction, exchange)
+            return self._handed(exchange, render(exchange, scripted, counters, self._ids), endpoint)
+
+    def _exchange(
+        self, request: RawRequest, endpoint: Endpoint, target: Target, headers: Mapping[str, str], body: Any
+    ) -> Exchange:
+        assert endpoint.provider is not None
+        assert endpoint.api is not None
+        with self._lock:
+            shared = self._interner.body(body) if body is not None else {}
+        return Exchange(
+            provider=endpoint.provider,
+            api=endpoint.api,
+            body=shared,
+            model=endpoint.model,
+            path=endpoint.path,
+            host=target.host,
+            headers=redact.kept_headers(headers),
+            scope=redact.scope_of(target, headers),
+            attempt=redact.attempt_of(headers),
+            stream=endpoint.stream,
+            library=request.library,
+            line=users_line(3),
+        )
+
+    def _handed(self, exchange: Exchange, made: Rendered, endpoint: Endpoint) -> RawReply:
+        """Note what is about to be said, and have it noted when its first byte is read."""
+        exchange.status = made.raw.status
+        exchange.reply = made.message
+        if made.raw.status < 400:
+            exchange.usage, exchange.predicted = made.usage, True
+        chunks = made.raw.chunks
+        if endpoint.framing == "array" and made.raw.stream:
+            chunks = _as_array(chunks)
+        elif not made.raw.stream:
+            chunks = tuple(chunks)
+            made.raw.headers.setdefault("content-length", str(sum(map(len, chunks))))
+        return RawReply(made.raw.status, made.raw.headers, self._begun(exchange, chunks), made.raw.stream)
+
+    def _begun(self, exchange: Exchange, chunks: Iterable[bytes]) -> Iterator[bytes]:
+        for chunk in chunks:
+            if exchange.began_at is None:
+                self.began(exchange)
+            yield chunk
+
+    def began(self, exchange: Exchange) -> None:
+        """The first byte of a reply is on its way: what the request wrote can be read from now on."""
+        with self._lock:
+            exchange.began_at = self._now()
+            if exchange.status is not None and exchange.status < 400:
+                self._predictor.began(exchange, exchange.began_at)
+
+    def _now(self) -> float:
+        return self._clock() - self._start
+
+    # What cannot be answered.
+
+    def _unknown(self, what: str, target: Target) -> str:
+        return (
+            f"{what}: an unknown host while traffic is captured, the request was not sent; mock it, or name "
+            f"{target.name} in passthrough=[…] (in hosts=[…] if it serves a model)"
+        )
+
+    def _stop(self, message: str, fault: BaseException | None = None) -> BaseException:
+        from pytest_cachesafe.usage import UsageError
+
+        # A mistake of the user's is told in a line; a fault of ours, or of a replies function, shows where it is.
+        trace = fault is not None and not isinstance(fault, UsageError)
+        words = f"{type(fault).__name__} while a request was answered: {message}" if trace else message
+        made = stop(words, traceback=trace)
+        with self._lock:
+            self.stopped.append(made)
+        return made
+
+    def raise_again(self, error: BaseException | None) -> None:
+        """At the end: fail once more for what was stopped, unless that is what is under way.
+
+        Args:
+            error: the exception that ends the block, if one does.
+
+        Raises:
+            CaptureStopped: with the first message.
+        """
+        if not self.stopped or is_ours(error) or (error is not None and not isinstance(error, Exception)):
+            return
+        first = self.stopped[0]
+        more = f" (and {len(self.stopped) - 1} more)" if len(self.stopped) > 1 else ""
+        raise stop(f"{first.args[0] if first.args else first}{more}") from (error or first.__cause__)
+
+
+class _Live:
+    """Listens to the provider's own reply, to be compared with what was predicted."""
+
+    def __init__(self, session: Session, exchange: Exchange) -> None:
+        self._session, self._exchange = session, exchange
+        self._kind = ""
+        self._encoding = ""
+        self._chunks: list[bytes] = []
+        self._done = False
+
+    def status(self, status: int, headers: Mapping[str, str]) -> None:
+        """The reply began."""
+        lower = {name.lower(): value for name, value in headers.items()}
+        self._exchange.status = status
+        self._kind, self._encoding = lower.get("content-type", ""), lower.get("content-encoding", "")
+
+    def chunk(self, data: bytes) -> None:
+        """A piece of the body."""
+        if self._exchange.began_at is None:
+            self._session.began(self._exchange)
+        self._chunks.append(data)
+
+    def end(self) -> None:
+        """The reply is complete: put it together and note the provider's counters."""
+        if self._done:
+            return
+        self._done = True
+        from pytest_cachesafe.providers.capture.assemble import assembled, usage_of
+
+        data = _decoded(b"".join(self._chunks), self._encoding)
+        if data is None:
+            self._session.recording.note(f"a reply in content-encoding {self._encoding!r} is not read")
+            return
+        reply = assembled(data, self._kind, self._exchange.api)
+        self._exchange.reply = reply
+        self._exchange.usage = usage_of(reply, self._exchange.api) if reply is not None else None
+
+
+def _decoded(data: bytes, encoding: str) -> bytes | None:
+    if encoding in ("", "identity"):
+        return data
+    if encoding in ("gzip", "deflate", "x-gzip"):
+        try:
+            return zlib.decompressobj(47).decompress(data)
+        except zlib.error:
+            return None
+    return None
+
+
+def _json_body(data: bytes, headers: Mapping[str, str]) -> tuple[dict[str, Any] | None, str | None]:
+    """(the JSON object, None), or (None, what is wrong with it)."""
+    encoding = headers.get("content-encoding", "")
+    plain = _decoded(data, encoding)
+    if plain is None:
+        return None, f"the body's content-encoding {encoding!r} is not read"
+    if not plain:
+        return None, "the request has no body"
+    try:
+        body = json.loads(plain)
+    except RecursionError:
+        return None, "the body is JSON nested too deep to be read"
+    except (ValueError, UnicodeDecodeError):
+        return None, f"the body is no JSON ({len(plain):,} bytes)"
+    if not isinstance(body, dict):
+        return None, f"the body is JSON, but no object ({type(body).__name__})"
+    return body, None
+
+
+def _as_array(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Server-sent events as one JSON array, in pieces: what Gemini streams where `alt=sse` is not asked for."""
+    opening = b"["
+    for chunk in chunks:
+        yield opening + chunk.partition(b"data: ")[2].rstrip()
+        opening = b",\r\n"
+    yield b"]" if opening != b"[" else b"[]"
