@@ -25,6 +25,8 @@ _MOST_OF_LOG = 20_000
 # Requests of a log whose keys are checked.
 _MOST_KEYS = 2_000
 _CURVES = ("csv", "svg", "html")
+# Keys of a result that hold text of the user's; people quote prompts in the reasons of an allow list.
+_TEXTS = ("a", "b", "reason", "allowed")
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -222,7 +224,7 @@ def _labels(mode: Redact) -> Iterator[None]:
 
 
 def _sweep(args: argparse.Namespace, judge: CollisionJudge) -> SweepReport:
-    from pytest_cachesafe.report.jsonout import write_atomic
+    from pytest_cachesafe.files import write_atomic
     from pytest_cachesafe.semantic.files import as_name, read_pairs
     from pytest_cachesafe.semantic.sweep.labelled import LabelledPairs
 
@@ -266,18 +268,19 @@ def _allowed(path: str | None) -> Any:
     from pytest_cachesafe.semantic.allow import Allowances
     from pytest_cachesafe.semantic.files import read_pairs
 
-    return Allowances((value for _, value in read_pairs(path)), path)
+    lines = read_pairs(path)
+    return Allowances((value for _, value in lines), path, places=[number for number, _ in lines])
 
 
 def _redacted(value: Any, mode: Redact) -> Any:
-    """A result without prompt text: `a` and `b` keep their place and lose their words; allow reasons stay."""
+    """A result without prompt text: prompts and the reasons of allow entries keep their place and lose their words."""
     if mode == "none":
         return value
     from pytest_cachesafe.report.visible import redact
 
     if isinstance(value, dict):
         return {
-            key: redact(item, mode) if key in ("a", "b") and isinstance(item, str) else _redacted(item, mode)
+            key: redact(item, mode) if key in _TEXTS and isinstance(item, str) else _redacted(item, mode)
             for key, item in value.items()
         }
     return [_redacted(item, mode) for item in value] if isinstance(value, list) else value

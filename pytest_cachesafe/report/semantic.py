@@ -46,8 +46,8 @@ def _lines(report: CollisionReport, verbosity: int, mode: Redact) -> Iterator[st
         if verbosity:
             yield from _capped(harmless, report, verbosity, mode)
         closest = report.closest
-        shown = report.failures or report.suspects or report.near or (closest is not None and closest.allowed)
-        if closest is not None and not verbosity and not shown:
+        above = [*report.suspects, *report.near, *(p for p in report.pairs if p.allowed)]
+        if closest is not None and not verbosity and not failures and all(_other(closest, pair) for pair in above):
             yield from pair_lines(
                 closest.verdict, _labels(closest, report), mode, "  closest pair: ", heard=closest.heard
             )
@@ -55,9 +55,13 @@ def _lines(report: CollisionReport, verbosity: int, mode: Redact) -> Iterator[st
     yield from (f"  what to do: {line}" for line in _advice(report))
     for entry, why in report.unused:
         texts = f"{quoted(entry.a, mode)} / {quoted(entry.b, mode)}"
-        yield f"  note: unused allow entry, {why}: {texts} ({visible(entry.reason)})"
+        yield f"  note: unused allow entry, {why}: {texts} ({_reason(entry.reason, mode)})"
     for note in report.notes:
         yield f"  note: {visible(note)}"
+
+
+def _other(one: JudgedPair, pair: JudgedPair) -> bool:
+    return {one.verdict.a, one.verdict.b} != {pair.verdict.a, pair.verdict.b}
 
 
 def _cut(group: CutGroup, report: CollisionReport) -> str:
@@ -127,6 +131,11 @@ def render_pair(report: PairReport, verbosity: int = 0, mode: Redact = "none") -
 def quoted(text: str, mode: Redact = "none") -> str:
     """A prompt within a sentence."""
     return redact(text, mode) if mode != "none" else f'"{clip(visible(text[: 4 * _QUOTE]), _QUOTE)}"'
+
+
+def _reason(text: str, mode: Redact) -> str:
+    """Why a pair is allowed; people quote the prompts in it."""
+    return redact(text, mode)
 
 
 def what_differs(found: PairVerdict, mode: Redact = "none", most: int = 4) -> str:
@@ -201,7 +210,7 @@ def _verdict(found: PairVerdict, tier: Tier, mode: Redact, allowed: str | None) 
     if tier == "none":
         word = "cleared"
     elif allowed is not None:
-        word = f"allowed ({visible(allowed)})"
+        word = f"allowed ({_reason(allowed, mode)})"
     elif found.merged:
         word = "collision" if tier == "certain" else "suspect"
     else:
@@ -213,7 +222,8 @@ def _distance(found: PairVerdict) -> str:
     if math.isnan(found.similarity):
         return "served one answer" if found.merged else "not served one answer"
     gap = found.similarity - found.threshold
-    where = f"{abs(gap):.3f} {'above' if gap > 0 else 'below'} the threshold" if gap else "at the threshold"
+    size = f"{abs(gap):.3f}" if abs(gap) >= 0.0005 else "less than 0.001"
+    where = f"{size} {'above' if gap > 0 else 'below'} the threshold" if gap else "at the threshold"
     return f"cosine {found.similarity:.3f}, {where}"
 
 

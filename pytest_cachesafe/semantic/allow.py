@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -30,21 +30,26 @@ class Allowances:
 
     Args:
         entries: `Allow`, `(a, b, reason)`, or mappings with these keys.
+        where: the option or file, for messages.
+        places: lines of the file, one an entry; without them entries count from 0.
 
     Raises:
         UsageError: another form, a blank prompt, no reason, both prompts equal, or a pair twice.
     """
 
-    def __init__(self, entries: Iterable[Any] = (), where: str = "allow") -> None:
+    def __init__(
+        self, entries: Iterable[Any] = (), where: str = "allow", *, places: Sequence[int] | None = None
+    ) -> None:
         if isinstance(entries, (str, bytes, Mapping)) or not isinstance(entries, Iterable):
             raise UsageError(f"{where}: a list of (a, b, reason) is meant, not {type(entries).__name__}")
         self._entries: dict[frozenset[str], Allow] = {}
         self._used: set[frozenset[str]] = set()
         for number, entry in enumerate(entries):
-            made = _entry(entry, f"{where}[{number}]")
+            at = f"{where}[{number}]" if places is None else f"{where}: line {places[number]}"
+            made = _entry(entry, at)
             key = frozenset((made.a, made.b))
             if key in self._entries:
-                raise UsageError(f"{where}[{number}]: this pair is allowed before already: keep one entry")
+                raise UsageError(f"{at}: this pair is allowed before already: keep one entry")
             self._entries[key] = made
 
     def __len__(self) -> int:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,8 +32,9 @@ ARGUMENT = "case"
 class Case:
     """One labelled pair."""
 
-    a: str
-    b: str
+    # Not in the repr, which pytest shows beside the report: prompts may have to stay out of it.
+    a: str = field(repr=False)
+    b: str = field(repr=False)
     same_answer: bool
     # "support.jsonl: line 3".
     where: str

@@ -108,6 +108,30 @@ def test_an_allowed_pair_is_told_once_and_as_allowed() -> None:
     assert "collision, negation" not in text
 
 
+def test_the_closest_pair_is_shown_beside_a_suspect() -> None:
+    prompts = ["Where is my invoice?", "Where's my invoice?", "Can the owner read it?", "Can the auditor read it?"]
+
+    def embed(texts: list[str]) -> list[list[float]]:
+        return [["invoice" in t, "read" in t, len(t) / (900 if "invoice" in t else 40)] for t in texts]
+
+    report = CollisionJudge(embed, 0.97).collisions(prompts)
+    assert (report.collisions, len(report.suspects)) == ([], 1)
+    text = report.text()
+    assert "closest pair: merged, nothing found" in text
+    assert f": {prompts[1]}" in text
+    # One that is listed above is not told twice.
+    alone = CollisionJudge(embed, 0.97).collisions(prompts[2:]).text()
+    assert alone.count(prompts[3]) == 1
+
+
+def test_a_pair_just_below_the_threshold_is_no_distance_of_zero() -> None:
+    def embed(texts: list[str]) -> list[list[float]]:
+        return [[1.0, 0.0] if t == NOT[0] else [0.89999, math.sqrt(1 - 0.89999**2)] for t in texts]
+
+    text = CollisionJudge(embed, 0.9).collisions(NOT).text()
+    assert "cosine 0.900, less than 0.001 below the threshold" in text
+
+
 @pytest.mark.parametrize(
     ("bad", "words"),
     [
