@@ -1,13 +1,15 @@
-"""Prompts, pairs and logs from files: plain text with a prompt a line, or JSON lines. Every fault names its line."""
+"""Prompts, pairs and logs from files: text with a prompt a line, or JSON lines, plain or gzip. Faults name the line."""
 
 from __future__ import annotations
 
+import gzip
 import json
 import sys
+import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, cast
 
 from pytest_cachesafe.semantic.prompts import PromptSet, checked
 from pytest_cachesafe.usage import UsageError
@@ -17,6 +19,7 @@ __all__ = ["as_name", "json_lines", "prompt_in", "read_log", "read_pairs", "read
 # Keys that hold the text of a prompt, in the order they are looked for.
 _KEYS = ("prompt", "text", "query", "question", "input", "content")
 _JSON_LINES = (".jsonl", ".ndjson")
+_GZIP_MAGIC = b"\x1f\x8b"
 
 
 def read_prompts(path: str, each: Callable[[Any], object] | None = None) -> PromptSet:
@@ -31,9 +34,10 @@ def read_prompts(path: str, each: Callable[[Any], object] | None = None) -> Prom
     """
     name = as_name(path)
     found = PromptSet(unit="line", name=name)
-    if path.lower().endswith(".json"):
+    ending = path.lower().removesuffix(".gz")
+    if ending.endswith(".json"):
         return _json_list(path, each)
-    if path.lower().endswith(_JSON_LINES):
+    if ending.endswith(_JSON_LINES):
         for number, value in json_lines(path):
             where = f"{name}: line {number}"
             found.add(checked(prompt_in(value, where), where), number)
@@ -152,7 +156,9 @@ def _last_user(messages: list[Any], where: str) -> str:
                 return content
             if isinstance(content, list):
                 parts = [part.get("text") for part in content if isinstance(part, Mapping)]
-                return "\n".join(part for part in parts if isinstance(part, str))
+                if not (texts := [part for part in parts if isinstance(part, str)]):
+                    raise UsageError(f"{where}: the last message of the user's holds no text, only images or the like")
+                return "\n".join(texts)
     raise UsageError(f"{where}: no message of the user's in it")
 
 
@@ -191,7 +197,7 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
     if path == "-":
         if sys.stdin is None:
             raise UsageError("standard input is closed; name a file, or pipe the prompts in")
-        yield sys.stdin.buffer
+        yield _unpacked(sys.stdin.buffer)
         return
     try:
         file = Path(path).open("rb")  # noqa: SIM115
@@ -202,14 +208,29 @@ def _opened(path: str) -> Iterator[IO[bytes]]:
     except (OSError, ValueError) as error:
         raise UsageError(f"{name}: cannot be read: {getattr(error, 'strerror', None) or error}") from None
     with file:
-        yield file
+        yield _unpacked(file)
+
+
+def _unpacked(file: Any) -> IO[bytes]:
+    """gzip is recognised by its first bytes, whatever the name says."""
+    packed = hasattr(file, "peek") and file.peek(2)[:2] == _GZIP_MAGIC
+    return cast("IO[bytes]", gzip.GzipFile(fileobj=file)) if packed else cast("IO[bytes]", file)
+
+
+def _bytes(file: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:
+    number = 0
+    try:
+        for number, data in enumerate(file, 1):
+            yield number, data
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise UsageError(f"{name}: the compressed data break off after line {number} ({error})") from None
 
 
 def _lines(path: str) -> Iterator[tuple[int, str]]:
     """Lines from 1, without their ends; only LF and CR LF end a line."""
     name = as_name(path)
     with _opened(path) as file:
-        for number, data in enumerate(file, 1):
+        for number, data in _bytes(file, name):
             if number == 1:
                 if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
                     raise UsageError(f"{name}: not UTF-8, it looks like UTF-16; save it as UTF-8")

@@ -33,7 +33,8 @@ def parse_threshold(value: object, where: str = "threshold") -> float:
             raise UsageError(f"{where} {value!r}: a cosine distance from 0 to 1 is meant, e.g. distance:0.1")
         return 1.0 - number
     if not 0 <= number <= 1:
-        per_cent = f"; did you mean {number / 100:g}?" if 1 < number <= 100 else ""
+        # 1.2 is a distance or a slip; nobody's cache merges at one or two per cent.
+        per_cent = f"; did you mean {number / 100:g}?" if 30 <= number <= 100 else ""
         raise UsageError(f"{where} {text or number:}: must be a cosine similarity from 0 to 1{per_cent}")
     if unit is None and 0 < number <= _LIKE_A_DISTANCE:
         raise UsageError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 import sys
@@ -211,6 +212,34 @@ def test_strict_counts_suspects_and_unused_entries(collisions: Any) -> None:
     assert "notes count (--strict)" in text.split("\n")[0]
 
 
+def test_compressed_files_are_read_as_such(collisions: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "".join(json.dumps(prompt) + "\n" for prompt in (*NOT, *PLAN)).encode()
+    plain = collisions(write("prompts.jsonl", text), "--threshold", "0.9")
+    packed = gzip.compress(text)
+    assert collisions(write("prompts.jsonl.gz", packed), "--threshold", "0.9") == plain
+    status, data = collisions("--log", write("log", packed), "--threshold", "0.9")
+    assert (status, data["pairs"]) == (1, plain[1]["pairs"])
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(packed))))
+    assert collisions("--log", "-", "--threshold", "0.9")[1]["pairs"] == plain[1]["pairs"]
+    for broken in (packed[:-12], packed[:30] + b"\0" * 20):
+        status, said = collisions(write("broken.jsonl.gz", broken), "--threshold", "0.9")
+        assert status == 2
+        assert "broken.jsonl.gz: the compressed data break off after line" in said
+
+
+def test_faults_of_an_allow_list_name_their_line(collisions: Any) -> None:
+    name = write("prompts.txt", "\n".join(NOT))
+    good = {"a": NOT[0], "b": NOT[1], "reason": "one page"}
+    for bad, words in (
+        ({"a": NOT[0], "b": NOT[1]}, "has no 'reason'"),
+        (good | {"reason": " "}, "needs a reason"),
+        (good, "this pair is allowed before already"),
+    ):
+        allow = write("allow.jsonl", f"{json.dumps(good)}\n\n{json.dumps(bad)}\n")
+        status, said = collisions(name, "--allow", allow)
+        assert (status, f"allow.jsonl: line 3: {words}" in said) == (2, True)
+
+
 def test_allowed_pairs(collisions: Any) -> None:
     name = write("prompts.txt", "\n".join([*NOT, *PLAN]))
     entries = [{"a": NOT[1], "b": NOT[0], "reason": "one page"}, {"a": "x", "b": "y", "reason": "old"}]
@@ -262,6 +291,10 @@ def test_text_files_that_cannot_be_judged(collisions: Any, text: str | bytes, wo
         ('"one"\nNaN\n', "line 2: NaN is not JSON"),
         ('"one"\n"\\ud800"\n', "line 2: character 0 is half of a surrogate pair"),
         ('"one"\n{"messages": []}\n', "line 2: no message of the user's"),
+        (
+            '"one"\n{"messages": [{"role": "user", "content": [{"type": "image", "url": "x"}]}]}\n',
+            "line 2: the last message of the user's holds no text, only images",
+        ),
     ],
 )
 def test_json_lines_that_cannot_be_judged(collisions: Any, text: str, words: str) -> None:

@@ -209,6 +209,7 @@ def test_repeats_count_once_and_equal_texts_not_at_all() -> None:
         (("a", "b", 2), "label 2 is unknown"),
         (("a", "b"), "is meant"),
         ({"a": "x", "b": "y"}, "has no label"),
+        ({"a": "x", "b": "y", "same_answer": True, "label": "different"}, "same_answer and label say different things"),
         ({"a": "x", "same_answer": True}, "has no 'b'"),
         (("a", " ", True), "prompt b is blank"),
         (("a", 3, True), "a prompt is text"),
@@ -220,6 +221,11 @@ def test_repeats_count_once_and_equal_texts_not_at_all() -> None:
 def test_a_label_that_cannot_be_used_is_named_with_its_place(entry: Any, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         LabelledPairs.of([("first", "second", True), entry])
+
+
+def test_a_label_of_another_sort_beside_the_label() -> None:
+    entry = {"a": "x", "b": "y", "same_answer": True, "label": "billing", "same": 1}
+    assert [pair.same for pair in LabelledPairs.of([entry]).pairs] == [True]
 
 
 def test_lines_are_named_where_they_are_known() -> None:

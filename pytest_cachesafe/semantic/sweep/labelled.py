@@ -109,15 +109,27 @@ def _pair(entry: Any, at: int, where: str) -> LabelledPair:
         missing = [key for key in ("a", "b") if key not in entry]
         if missing:
             raise UsageError(f"{where}: has no {missing[0]!r}; a, b and same_answer are needed")
-        key = next((key for key in _KEYS if key in entry), None)
-        if key is None:
+        keys = [key for key in _KEYS if key in entry]
+        if not keys:
             raise UsageError(f'{where}: has no label; "same_answer": true or false is needed')
-        a, b, label = entry["a"], entry["b"], check_label(entry[key], f"{where}: {key}")
+        a, b, label = entry["a"], entry["b"], check_label(entry[keys[0]], f"{where}: {keys[0]}")
+        for key in keys[1:]:
+            # A label of another sort ("billing") is nobody's business here.
+            if _is_label(entry[key]) and check_label(entry[key], where) is not label:
+                raise UsageError(f"{where}: {keys[0]} and {key} say different things: keep the right one")
     elif isinstance(entry, (tuple, list)) and len(entry) == 3:
         a, b, label = entry[0], entry[1], check_label(entry[2], f"{where}: label")
     else:
         raise UsageError(f'{where}: (a, b, label) or {{"a", "b", "same_answer"}} is meant')
     return LabelledPair(*as_pair(a, b, where), label, at)
+
+
+def _is_label(value: object) -> bool:
+    try:
+        check_label(value, "")
+    except LabelError:
+        return False
+    return True
 
 
 def check_label(value: object, where: str) -> bool | None:
