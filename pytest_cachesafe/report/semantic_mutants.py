@@ -37,7 +37,8 @@ def _lines(report: MutantReport, verbosity: int, mode: Redact) -> Iterator[str]:
     wrong = report.wrong if verbosity >= 2 else report.wrong[: _MOST[min(verbosity, 1)]]
     if wrong:
         yield ""
-        yield "  served wrongly, closest first:"
+        # A cache that decides itself tells no cosine to order by.
+        yield f"  served wrongly{', closest first' if report.threshold is not None else ''}:"
         for one in wrong:
             yield from _pair(one, report, mode)
         if len(wrong) < len(report.wrong):

@@ -93,10 +93,16 @@ def load_encoder(spec: Any = DEFAULT_ENCODER, *, keep: bool = True) -> Encoder:
             return CallableEncoder(found, type(spec).__name__)
     if callable(spec):
         return CallableEncoder(spec, getattr(spec, "__qualname__", type(spec).__name__))
+    from pytest_cachesafe.semantic.adapters.adapt import known
+
+    if (package := known(spec)) is not None:
+        raise UsageError(
+            f"encoder={type(spec).__name__}: a cache of {package}: give adapt(cache, clear=True), from "
+            "pytest_cachesafe.semantic.adapters, of one that is made for the test: answers are stored in it"
+        )
     raise UsageError(
         f"encoder={repr(spec)[:80]}: a model's name or folder, a function embed(texts) that gives one vector a text, "
-        "an object with embed, encode, embed_documents or embed_many, or a cache with lookup and store (see "
-        "semantic.adapters.adapt) is meant"
+        "an object with embed, encode, embed_documents or embed_many, or a cache with lookup and store is meant"
     )
 
 

@@ -126,6 +126,12 @@ def check_keys(
         report.notes.append(
             "the requests hold nothing besides the text: give request bodies to check what else the key must tell apart"
         )
+    if key is None and bodies:
+        filtered = "" if partition is not None else " and nothing is filtered by"
+        report.notes.append(
+            f"no key was given: the last user message is taken for it{filtered}; give the key and the partition that "
+            "your cache uses"
+        )
     report.notes += judge.encoder.notes
     order = list(Severity)
     report.findings.sort(key=lambda finding: order.index(finding.severity))

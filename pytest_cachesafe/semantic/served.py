@@ -164,7 +164,8 @@ class ServingCache:
             self._reset()
         elif self._used:
             raise UsageError(
-                f"cache {self.name} must be emptied between two runs: give reset as well, (lookup, store, reset)"
+                f"cache {self.name} must be emptied between two runs: give reset as well, (lookup, store, reset), or "
+                "adapt(cache, clear=True)"
             )
         self._used = True
 

@@ -119,6 +119,50 @@ def test_langchain_is_asked_with_one_model_and_fed_with_generations() -> None:
     assert plain.kept == {}
 
 
+@pytest.mark.parametrize("spelling", ["keyword", "anything"])
+def test_a_langchain_cache_with_an_index_a_model_is_emptied(spelling: str) -> None:
+    """langchain-community's Redis, Azure and Cassandra caches need `llm_string`, the base class takes anything."""
+    cleared: list[Any] = []
+
+    def keyword(self: Any, llm_string: str) -> None:
+        cleared.append(llm_string)
+
+    def anything(self: Any, **kwargs: Any) -> None:
+        cleared.append(kwargs["llm_string"])
+
+    asked: list[str] = []
+    caches = pytest.importorskip("langchain_core.caches")
+    members = {
+        "lookup": lambda self, prompt, llm_string: asked.append(llm_string),
+        "update": lambda self, prompt, llm_string, return_val: None,
+        "clear": keyword if spelling == "keyword" else anything,
+    }
+    cache = adapt(type("IndexedCache", (caches.BaseCache,), members)(), clear=True)
+    cache.lookup("Hi")
+    assert cache.reset is not None
+    cache.reset()
+    assert cleared == asked
+
+
+def test_a_langchain_cache_that_is_told_nothing_is_emptied() -> None:
+    caches = pytest.importorskip("langchain_core.caches")
+    emptied: list[int] = []
+    members = {
+        "lookup": lambda self, prompt, llm_string: None,
+        "update": lambda self, prompt, llm_string, return_val: None,
+        "clear": lambda self: emptied.append(1),
+    }
+    cache = adapt(type("PlainCache", (caches.BaseCache,), members)(), clear=True)
+    assert cache.reset is not None
+    cache.reset()
+    assert emptied == [1]
+
+
+def test_a_known_cache_that_was_not_adapted_is_told_how() -> None:
+    with pytest.raises(UsageError, match=r"a cache of RedisVL: give adapt\(cache, clear=True\)"):
+        CollisionJudge(redisvl()).judge("How do I pay?", "How do I not pay?")
+
+
 def test_langchains_own_cache_works() -> None:
     caches = pytest.importorskip("langchain_core.caches")
     cache = adapt(caches.InMemoryCache(), clear=True)

@@ -172,6 +172,17 @@ def test_requests_of_the_log_that_share_a_key_are_counted() -> None:
     assert "2 requests of the log share a key although it differs" in tenant.message
 
 
+def test_a_key_that_nobody_gave_is_said() -> None:
+    requests = [openai(question) for question in QUESTIONS]
+    assert any(
+        "no key was given: the last user message is taken" in note for note in check_keys(requests, judge()).notes
+    )
+    given = check_keys(requests, judge(), key=lambda request: json.dumps(request))
+    assert not any("no key was given" in note for note in given.notes)
+    # Of bare prompts there is nothing else to embed.
+    assert not any("no key was given" in note for note in check_keys(QUESTIONS, judge()).notes)
+
+
 def test_what_is_shared_on_purpose_is_not_asked_for() -> None:
     requests = [openai(question) for question in QUESTIONS]
     report = check_keys(requests, judge(), shared=["user", "model"])

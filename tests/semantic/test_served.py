@@ -150,7 +150,9 @@ def test_nothing_is_emptied_that_was_not_meant_to_be() -> None:
 
     judge = CollisionJudge(Precious())
     assert len(judge.collisions(PROMPTS).collisions) == 1
-    with pytest.raises(UsageError, match="give reset as well"):
+    with pytest.raises(
+        UsageError, match=r"give reset as well, \(lookup, store, reset\), or adapt\(cache, clear=True\)"
+    ):
         judge.judge(*NOT)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from pytest_cachesafe.semantic.adapters import asked
 from pytest_cachesafe.usage import UsageError
 
-__all__ = ["AdaptedCache", "adapt"]
+__all__ = ["AdaptedCache", "adapt", "known"]
 
 _FOUND: dict[str, tuple[str, str, Callable[[Any], asked.Asked]]] = {
     # Package whose class it must be or derive from, its name, how it is asked.
@@ -63,6 +63,11 @@ def adapt(cache: Any, *, clear: bool = False, reset: Callable[[], Any] | None = 
     )
 
 
+def known(cache: Any) -> str | None:
+    """The package whose cache it is; None for anything else."""
+    return next((name for name, (module, kind, _) in _FOUND.items() if _is(cache, module, kind)), None)
+
+
 def _is(cache: Any, module: str, name: str) -> bool:
     classes: Sequence[type] = type(cache).__mro__
     return any(cls.__name__ == name and f"{cls.__module__}.".startswith(f"{module}.") for cls in classes)
@@ -72,4 +77,6 @@ def _clear(cache: Any, name: str) -> Callable[[], Any]:
     found = getattr(cache, "clear", None)
     if not callable(found):
         raise UsageError(f"{name} has no clear(): give reset=, a function that empties the cache or makes it anew")
+    if name == "LangChain" and asked.takes_model(found):
+        return lambda: found(llm_string=asked.MODEL)
     return found  # type: ignore[no-any-return]

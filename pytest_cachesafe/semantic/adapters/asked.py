@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 
 from pytest_cachesafe.usage import UsageError
 
-__all__ = ["Asked", "gptcache", "langchain", "redisvl"]
+__all__ = ["MODEL", "Asked", "gptcache", "langchain", "redisvl", "takes_model"]
 
 # LangChain keeps answers apart by a text that describes model and settings; all of ours are one model's.
-_MODEL = "cachesafe"
+MODEL = "cachesafe"
 
 
 class Asked(NamedTuple):
@@ -59,11 +59,20 @@ def langchain(cache: Any) -> Asked:
     generation = import_module("langchain_core.outputs").Generation
 
     def lookup(prompt: str) -> str | None:
-        generations = cache.lookup(prompt, _MODEL)
+        generations = cache.lookup(prompt, MODEL)
         _no_coroutine(generations, "LangChain")
         return _text(generations[0].text, "LangChain") if generations else None
 
-    return Asked(lookup, lambda prompt, answer: cache.update(prompt, _MODEL, [generation(text=answer)]))
+    return Asked(lookup, lambda prompt, answer: cache.update(prompt, MODEL, [generation(text=answer)]))
+
+
+def takes_model(clear: Callable[..., Any]) -> bool:
+    """Whether a LangChain cache's `clear` is told whose answers to drop, as the ones with an index a model need it."""
+    try:
+        parameters = inspect.signature(clear).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    return any(found.kind is found.VAR_KEYWORD or found.name == "llm_string" for found in parameters)
 
 
 def _text(answer: Any, name: str) -> str | None:
