@@ -305,7 +305,7 @@ def _run(argv: Sequence[str], *, own_process: bool = False) -> int:
         if args.quiet:
             text = text.split("\n", 1)[0] + "\n"
     if args.output_file and args.output_file != "-":
-        from pytest_cachesafe.report.jsonout import write_atomic
+        from pytest_cachesafe.files import write_atomic
 
         write_atomic(args.output_file, text)
     else:

@@ -83,7 +83,8 @@ def write_baseline(
     """
     old = _replaced(path)
     # The lint start-up does not pay for it.
-    from pytest_cachesafe.report.jsonout import to_json, write_atomic
+    from pytest_cachesafe.files import write_atomic
+    from pytest_cachesafe.report.jsonout import to_json
 
     counts = Counter(_key(finding) for finding in findings)
     written = sum(counts.values())

@@ -1,18 +1,13 @@
-"""JSON for machines, and files that are either whole or untouched."""
+"""JSON for machines."""
 
 from __future__ import annotations
 
 import json
-import os
 import re
-import secrets
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from pytest_cachesafe.usage import UsageError
-
-__all__ = ["SCHEMA", "to_json", "write_atomic"]
+__all__ = ["SCHEMA", "to_json"]
 
 SCHEMA = 1
 # Inside a JSON string a CI would still read these as commands; the escape means the same to a JSON reader.
@@ -29,32 +24,3 @@ def to_json(result: Mapping[str, Any]) -> str:
     """
     text = json.dumps({"schema": SCHEMA, **result}, indent=2, ensure_ascii=True, allow_nan=False)
     return _COMMAND.sub(r"\1\\u005b", text) + "\n"
-
-
-def write_atomic(path: str | os.PathLike[str], text: str) -> None:
-    """Write a file so that readers see the old or the new content, never a part; the mode follows the umask.
-
-    A link is followed, its target replaced; a device or pipe is written to.
-
-    Raises:
-        UsageError: the folder is missing or not writable, or `path` is a folder.
-    """
-    target = Path(os.path.realpath(path))
-    data = text.encode("utf-8", "backslashreplace")
-    try:
-        if target.is_dir():
-            raise UsageError(f"cannot write {os.fspath(path)!r}: it is a directory; name a file")
-        if target.exists() and not target.is_file():
-            target.write_bytes(data)
-            return
-        temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            os.replace(temporary, target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        raise UsageError(f"cannot write {os.fspath(path)!r}: {error.strerror or error}") from None

@@ -13,10 +13,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from pytest_cachesafe.files import write_atomic
 from pytest_cachesafe.findings import fingerprint
 from pytest_cachesafe.prefix.accept import Accept
 from pytest_cachesafe.prompt import Chat, UsageError
-from pytest_cachesafe.report.jsonout import write_atomic
 
 __all__ = ["reproduce_line", "request_json"]
 

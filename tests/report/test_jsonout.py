@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from pytest_cachesafe.files import write_atomic
 from pytest_cachesafe.prompt import UsageError
-from pytest_cachesafe.report.jsonout import to_json, write_atomic
+from pytest_cachesafe.report.jsonout import to_json
 
 
 @settings(derandomize=True, deadline=None)

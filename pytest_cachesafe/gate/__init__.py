@@ -1,0 +1,5 @@
+"""The gate: what each check found is held against a committed lock file, so that a cache regression fails its test.
+
+`entry` is what one check leaves in the file, `lockfile` reads, merges and writes it, `compare` says what got worse,
+`expression` and `budget` what of it fails, `base` looks at another branch, `session` is one pytest run.
+"""
