@@ -37,7 +37,8 @@ class RuleRow:
     """One value of the tables."""
 
     provider: str
-    # "fact", "minimum", "price", "generation", "thinking", "void" or "rule" (words).
+    # "fact", "minimum", "price", "thinking", "void", "rule" (words), or "unknown": what the tables do not say, with the
+    # models they do not say it of.
     kind: str
     # Name of the fact, topic of the rule, what changes, or id stem of the model.
     name: str
@@ -105,32 +106,33 @@ class RulesTable:
                 yield f"{len(self.rows)} rules, all checked within {self.stale_after.days} days"
                 return
             yield f"{len(rows)} of {len(self.rows)} rules were checked more than {self.stale_after.days} days ago"
-        provider = ""
-        for row in rows:
-            if row.provider != provider:
-                if provider:
-                    yield ""
-                provider = row.provider
-                yield provider if provider in _CHECKED else f"{provider} (listed, not checked)"
-            yield _line(row)
+        for provider in dict.fromkeys(row.provider for row in rows):
+            yield from _section(provider, [row for row in rows if row.provider == provider])
         if self.stale_after is None:
             unsure = sum(not row.verified for row in self.rows)
-            yield ""
             yield (
                 f"{len(self.rows)} rules; {unsure} marked ? were not read in the provider's own document;"
                 " change them under [tool.cachesafe.providers]"
             )
 
 
-def _line(row: RuleRow) -> str:
+def _section(provider: str, rows: Sequence[RuleRow]) -> Iterator[str]:
     from pytest_cachesafe.report.visible import visible
 
-    day = "yours" if row.own and row.checked is None else f"{row.checked}"
-    mark = " " if row.verified else "?"
-    # A user's own names and words stand in some rows.
-    words = f"{row.kind:<10} {row.name:<32} {row.text}"
-    note = f" ({row.note})" if row.note else ""
-    return visible(f"  {day:<10} {mark} {words}{note} [{row.source}]")
+    # The same few documents stand behind many rows.
+    sources = {source: n for n, source in enumerate(dict.fromkeys(row.source for row in rows if row.source), 1)}
+    width = max(len(row.name) for row in rows)
+    yield provider if provider in _CHECKED else f"{provider} (listed, not checked)"
+    for row in rows:
+        day = "yours" if row.own and row.checked is None else f"{row.checked or ''}"
+        note = f" ({row.note})" if row.note else ""
+        words = f"{row.kind:<8} {row.name:<{width}}  {row.text}{note}"
+        place = f" [{sources[row.source]}]" if row.source else ""
+        # Names and words of the user's own stand in some rows.
+        yield visible(f"  {day:<10} {' ' if row.verified else '?'} {words}{place}")
+    for source, n in sources.items():
+        yield visible(f"  [{n}] {source}")
+    yield ""
 
 
 def rules_table(
@@ -186,6 +188,13 @@ def _rows(rules: Rules, name: str) -> Iterator[RuleRow]:
                 label = f"{routing}.{model_id}" if routing else model_id
                 text = "; ".join(_price(tier) for tier in prices.value)
                 yield row("price", label, prices, text, [_tier(tier) for tier in prices.value])
+    missing = {
+        "minimum": [m.id for m in found.models.values() if m.minimum is None],
+        "price": [m.id for m in found.models.values() if m.prices is None and not m.routed],
+    }
+    for what, ids in missing.items():
+        if ids:
+            yield RuleRow(name, "unknown", what, ids, ", ".join(ids), "", None, True, False, "")
 
 
 def _price(tier: PriceTier) -> str:

@@ -60,7 +60,7 @@ def _find(provider: str, model_id: str) -> Any:
     for whose, name in names:
         for theirs in (p for p in get_snapshot().providers if p.id == _THEIR_NAMES.get(whose)):
             for entry in theirs.models:
-                if name == entry.id or name in _exact_names(entry.match):
+                if entry.id in (name, f"{name}-latest") or name in _exact_names(entry.match):
                     return entry
     return None
 

@@ -56,12 +56,13 @@ class _Reader:
             self._place(row),
             date.fromisoformat(source["checked"]),
             row.get("verified", source.get("verified", True)),
-            "; ".join(words for words in (row.get("note"), source.get("note")) if words),
+            row.get("note", ""),
         )
 
     def _place(self, row: Mapping[str, Any]) -> str:
-        document: str = self._data["sources"][row["source"]]["document"]
-        return f"{document}, {row['section']}" if "section" in row else document
+        source = self._data["sources"][row["source"]]
+        document = f"{source['document']} ({source['note']})" if "note" in source else source["document"]
+        return f"{document}, {row['section']}" if "section" in row else str(document)
 
     def _models(self) -> dict[str, ModelRules]:
         models: dict[str, ModelRules] = {}
