@@ -22,6 +22,7 @@ _COMMANDS = {
     "stable": "does every request of a chat continue the one before it",
     "scan": "values in a prompt that look volatile",
     "models": "tokenizers and models that can be used, and how to get one",
+    "check": "what goes out to a provider, judged against its caching rules",
     "simulate": "what an engine's prefix cache would have reused of a log of requests",
     "collisions": "prompts that a semantic cache would merge although they need different answers",
     "lint": "volatile values that reach a cached prefix, found in source",

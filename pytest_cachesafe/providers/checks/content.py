@@ -5,6 +5,7 @@ Settings are taken out first (`checks.settings` judges them), so that what diffe
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +18,7 @@ from pytest_cachesafe.prefix.compare import Divergence
 from pytest_cachesafe.prefix.step import judge
 from pytest_cachesafe.prefix.view import canonical, view
 from pytest_cachesafe.prompt import Chat, Prompt
-from pytest_cachesafe.providers.checks.settings import MESSAGES, SYSTEM, TOOLS, Rank, has_web_tools
+from pytest_cachesafe.providers.checks.settings import MESSAGES, SYSTEM, TOOLS, Rank
 
 __all__ = ["Contents", "Difference"]
 
@@ -29,6 +30,7 @@ _CONTENT = {
     "gemini": ("tools", "system_instruction", "systemInstruction", "contents", "config"),
     "bedrock": ("tools", "toolConfig", "system", "messages"),
 }
+_TEXT = re.compile(r"(?<=\])\.(?:text|thinking|signature|data|type)$")
 _RANKS: dict[str | None, Rank] = {"tools": TOOLS, "system": SYSTEM}
 
 
@@ -43,6 +45,8 @@ class Difference:
     origin: Origin
     severity: Severity
     divergence: Divergence
+    # Which tools came and went.
+    detail: str = ""
 
 
 class Contents:
@@ -105,13 +109,15 @@ def _named(divergence: Divergence, a: Chat, b: Chat, pa: Prompt, pb: Prompt) -> 
     note = divergence.severity is Severity.NOTE
     return Difference(
         rank, code, path, divergence.cause, divergence.origin,
-        Severity.NOTE if note else Severity.ERROR, divergence,
+        Severity.NOTE if note else Severity.ERROR, divergence, _tool_detail(pa, pb) if rank == TOOLS else "",
     )  # fmt: skip
 
 
 def _path(divergence: Divergence) -> str:
     """The place in the later request, which is the one that somebody looks at; in the earlier one where it is gone."""
-    return divergence.paths[1] or divergence.paths[0] or divergence.location.path or ""
+    path = divergence.paths[1] or divergence.paths[0] or divergence.location.path or ""
+    # The block is the place; its text is all it has.
+    return _TEXT.sub("", path)
 
 
 def _tools(prompt: Prompt) -> list[Any]:
@@ -125,6 +131,11 @@ def _tools(prompt: Prompt) -> list[Any]:
 
 def _is_map(value: Any) -> bool:
     return isinstance(value, Mapping)
+
+
+def _is_web(tool: Any) -> bool:
+    """Whether a tool definition is the provider's own web search or fetch."""
+    return isinstance(tool, Mapping) and str(tool.get("type")).startswith(("web_search", "web_fetch"))
 
 
 def tool_name(tool: Any) -> str:
@@ -141,8 +152,8 @@ def _tools_code(divergence: Divergence, pa: Prompt, pb: Prompt, path: str) -> tu
     one, other = _tools(pa), _tools(pb)
     names = [[tool_name(tool) for tool in tools] for tools in (one, other)]
     if sorted(names[0]) != sorted(names[1]):
-        web = [[t for t in tools if has_web_tools(t)] for tools in (one, other)]
-        rest = [[canonical(t) for t in tools if not has_web_tools(t)] for tools in (one, other)]
+        web = [[t for t in tools if _is_web(t)] for tools in (one, other)]
+        rest = [[canonical(t) for t in tools if not _is_web(t)] for tools in (one, other)]
         if rest[0] == rest[1] and len(web[0]) != len(web[1]):
             return "web-search-toggled", path
         return "tools-changed", path
@@ -150,6 +161,12 @@ def _tools_code(divergence: Divergence, pa: Prompt, pb: Prompt, path: str) -> tu
         return "tools-reordered", path
     same = sorted(map(canonical, one)) == sorted(map(canonical, other))
     return ("schema-key-order" if same else "tool-definition-changed"), path
+
+
+def _tool_detail(pa: Prompt, pb: Prompt) -> str:
+    one, other = ([tool_name(tool) for tool in _tools(p)] for p in (pa, pb))
+    words = [("added", [n for n in other if n not in one]), ("removed", [n for n in one if n not in other])]
+    return "; ".join(f"{word} {', '.join(names[:6])}" for word, names in words if names)
 
 
 def _handoff(pa: Prompt, pb: Prompt) -> bool:
@@ -176,13 +193,13 @@ def _message_code(divergence: Divergence, pa: Prompt, pb: Prompt) -> str:
         return "history-edited"
     one, other = ([canonical(m) for m in _spoken(v.messages)] for v in (va, vb))
     shape = _shape(one, other)
-    if shape is not None:
-        return shape
-    if cause == "order":
-        return "history-reordered"
-    if cause == "history_shifted":
-        return "history-pruned"
-    return "history-pruned" if _cleared(divergence, va.messages, vb.messages) else "history-edited"
+    if shape is None and cause == "history_shifted":
+        shape = "history-pruned"
+    if shape is None and cause == "order":
+        shape = "history-reordered"
+    if shape is None and _cleared(divergence, va.messages, vb.messages):
+        shape = "history-pruned"
+    return shape or "history-edited"
 
 
 def _spoken(messages: Sequence[Any]) -> list[Any]:
@@ -201,13 +218,20 @@ def _unmarked(value: Any) -> Any:
 
 
 def _shape(one: Sequence[str], other: Sequence[str]) -> str | None:
-    """Whether the later history is the earlier one without its beginning, with another beginning, or with holes."""
+    """What became of the history as a whole; None where that does not tell.
+
+    Without its beginning it is cut, with another beginning summarised, with holes pruned, with one message in another
+    wording and the next as before edited.
+    """
     same = 0
     while same < min(len(one), len(other)) and one[same] == other[same]:
         same += 1
     if same >= len(one) or same >= len(other):
         return None
     rest, later = one[same:], other[same:]
+    if rest[1:2] == later[1:2]:
+        # One message in another wording. A shorter one may be a tool result that was cleared.
+        return None if not rest[1:2] or len(later[0]) < len(rest[0]) else "history-edited"
     if later[0] in rest[1:]:
         # What comes next was said later: something between is gone.
         return "history-cut" if same == 0 else "history-pruned"

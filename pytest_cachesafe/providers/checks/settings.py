@@ -1,8 +1,7 @@
-"""Settings that void a cached prefix, read off a body with its defaults filled in, and how two requests differ in them.
+"""Settings that void a cached prefix, and how two requests differ in them.
 
-Sources: Claude Platform Docs, "Prompt caching" (what invalidates the cache) and "Effort"; OpenAI Developers, "Prompt
-caching" (what breaks the prefix); Amazon Bedrock User Guide, "Prompt caching". Read 2026-11-29. Fields that change by
-design (ids of earlier responses, metadata, stream, sampling, output limits) are not settings of the prompt.
+Which fields count, what their defaults are and from which level on each voids is told by `blocks.settings`, with its
+sources. Fields that change by design (ids of earlier responses, metadata, stream, sampling, output limits) are none.
 """
 
 from __future__ import annotations
@@ -11,17 +10,39 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from pytest_cachesafe.providers.blocks.block import Layout
+from pytest_cachesafe.providers.blocks.settings import level_of
 from pytest_cachesafe.providers.exchange import Exchange
 
-__all__ = ["Change", "Rank", "changes", "has_web_tools"]
+__all__ = ["ALL", "MESSAGES", "MESSAGE_SETTING", "SYSTEM", "SYSTEM_SETTING", "TOOLS", "Change", "Rank", "changes"]
 
 # What a change voids, in the provider's order: everything, tools and behind, system and behind (a setting, the text),
 # messages (a setting, their content).
 Rank = int
 ALL, TOOLS, SYSTEM_SETTING, SYSTEM, MESSAGE_SETTING, MESSAGES = range(6)
 
-_WEB = ("web_search", "web_fetch")
-_IMAGES = frozenset(("image", "image_url", "input_image"))
+_LEVELS: dict[str, Rank] = {"tools": ALL, "system": SYSTEM_SETTING, "messages": MESSAGE_SETTING}
+# name in `Layout.settings` -> code
+_CODES = {
+    "thinking": "thinking-changed",
+    "effort": "effort-changed",
+    "reasoning_effort": "effort-changed",
+    "output_format": "output-format-changed",
+    "text_format": "output-format-changed",
+    "verbosity": "verbosity-changed",
+    "speed": "speed-changed",
+    "service_tier": "service-tier-changed",
+    "citations": "citations-toggled",
+    "images": "images-toggled",
+    "tool_choice": "tool-choice-changed",
+    "disable_parallel_tool_use": "parallel-tool-use-changed",
+    "parallel_tool_calls": "parallel-tool-use-changed",
+    "mcp_servers": "tools-changed",
+    "cached_content": "cached-content-changed",
+    "prompt": "system-changed",
+}
+# Of no use without tools, with which they go to the model.
+_WITH_TOOLS = frozenset(("tool_choice", "disable_parallel_tool_use", "parallel_tool_calls"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,160 +56,33 @@ class Change:
     after: Any
 
 
-def changes(a: Exchange, b: Exchange) -> list[Change]:
+def changes(a: Exchange, one: Layout, b: Exchange, other: Layout) -> list[Change]:
     """Settings of `b` that void what `a` wrote, in the order in which providers render them."""
     if a.api != b.api:
-        return [Change(ALL, "endpoint-changed", "", _endpoint(a), _endpoint(b))]
-    out: list[Change] = []
+        return [Change(ALL, "endpoint-changed", "", a.path or a.api, b.path or b.api)]
+    return sorted(_changes(a, one, b, other), key=lambda change: change.rank)
+
+
+def _changes(a: Exchange, one: Layout, b: Exchange, other: Layout) -> Iterator[Change]:
     if a.model is not None and b.model is not None and a.model != b.model:
-        out.append(Change(ALL, "model-changed", _model_path(b), a.model, b.model))
-    reader = _READERS[b.api]
-    before = {code: (value, path) for _, code, path, value in reader(a.body)}
-    for rank, code, path, value in reader(b.body):
-        old, old_path = before[code]
-        if old != value:
-            out.append(Change(rank, code, path or old_path, old, value))
-    return sorted(out, key=lambda change: change.rank)
-
-
-def _endpoint(exchange: Exchange) -> str:
-    return exchange.path or exchange.api
-
-
-def _model_path(exchange: Exchange) -> str:
-    return "model" if exchange.body.get("model") is not None or exchange.path is None else exchange.path
-
-
-_Setting = tuple[Rank, str, str, Any]
-
-
-def _anthropic(body: Mapping[str, Any]) -> Iterator[_Setting]:
-    thinking = body.get("thinking")
-    # How much of it is shown is no part of the prompt; not asked for is switched off.
-    shown = _pick(thinking, "type", "budget_tokens")
-    yield ALL, "thinking-changed", "thinking", None if shown == {"type": "disabled"} else shown
-    output = _mapping(body.get("output_config"))
-    # "high" is what is used where nothing is said ("Effort").
-    effort = output.get("effort")
-    yield ALL, "effort-changed", "output_config.effort", None if effort == "high" else effort
-    schema = output.get("format", body.get("output_format"))
-    yield ALL, "output-format-changed", "output_config.format", schema
-    speed = body.get("speed")
-    yield SYSTEM_SETTING, "speed-changed", "speed", None if speed == "standard" else speed
-    yield SYSTEM_SETTING, "citations-toggled", *_citations(body)
-    choice = _mapping(body.get("tool_choice"))
-    picked = {k: v for k, v in choice.items() if k != "disable_parallel_tool_use"}
-    with_tools = bool(body.get("tools"))
-    yield MESSAGE_SETTING, "tool-choice-changed", "tool_choice", _default(picked if with_tools else None)
-    parallel = choice.get("disable_parallel_tool_use") is True and with_tools
-    yield MESSAGE_SETTING, "parallel-tool-use-changed", "tool_choice.disable_parallel_tool_use", parallel
-    yield MESSAGE_SETTING, "images-toggled", *_images(body.get("messages"), "messages")
-
-
-def _default(choice: Any) -> Any:
-    return None if choice in ({}, {"type": "auto"}) else choice
-
-
-def _converse(body: Mapping[str, Any]) -> Iterator[_Setting]:
-    extra = _mapping(body.get("additionalModelRequestFields"))
-    thinking = _pick(extra.get("thinking", extra.get("reasoning_config")), "type", "budget_tokens")
-    where = "additionalModelRequestFields"
-    yield ALL, "thinking-changed", f"{where}.thinking", None if thinking == {"type": "disabled"} else thinking
-    effort = _mapping(extra.get("output_config")).get("effort")
-    yield ALL, "effort-changed", f"{where}.output_config.effort", None if effort == "high" else effort
-    config = _mapping(body.get("toolConfig"))
-    choice = config.get("toolChoice")
-    yield MESSAGE_SETTING, "tool-choice-changed", "toolConfig.toolChoice", None if choice == {"auto": {}} else choice
-    yield MESSAGE_SETTING, "images-toggled", *_images(body.get("messages"), "messages")
-
-
-def _openai_chat(body: Mapping[str, Any]) -> Iterator[_Setting]:
-    yield from _openai(body)
-    yield ALL, "effort-changed", "reasoning_effort", body.get("reasoning_effort")
-    verbosity = body.get("verbosity")
-    yield ALL, "verbosity-changed", "verbosity", None if verbosity == "medium" else verbosity
-    form = body.get("response_format")
-    yield ALL, "output-format-changed", "response_format", None if form == {"type": "text"} else form
-
-
-def _responses(body: Mapping[str, Any]) -> Iterator[_Setting]:
-    yield from _openai(body)
-    yield ALL, "effort-changed", "reasoning.effort", _mapping(body.get("reasoning")).get("effort")
-    text = _mapping(body.get("text"))
-    verbosity = text.get("verbosity")
-    yield ALL, "verbosity-changed", "text.verbosity", None if verbosity == "medium" else verbosity
-    form = text.get("format")
-    yield ALL, "output-format-changed", "text.format", None if form == {"type": "text"} else form
-
-
-def _openai(body: Mapping[str, Any]) -> Iterator[_Setting]:
-    tier = body.get("service_tier")
-    yield ALL, "service-tier-changed", "service_tier", None if tier in ("auto", "default") else tier
-    mode = _mapping(body.get("prompt_cache_options")).get("mode")
-    yield ALL, "cache-mode-changed", "prompt_cache_options.mode", None if mode == "implicit" else mode
-    parallel = body.get("parallel_tool_calls")
-    with_tools = bool(body.get("tools"))
-    yield ALL, "parallel-tool-use-changed", "parallel_tool_calls", parallel is False and with_tools
-
-
-def _gemini(body: Mapping[str, Any]) -> Iterator[_Setting]:
-    cached = body.get("cachedContent", body.get("cached_content"))
-    yield ALL, "cached-content-changed", "cachedContent", cached
-
-
-_READERS = {
-    "messages": _anthropic,
-    "invoke": _anthropic,
-    "converse": _converse,
-    "chat": _openai_chat,
-    "responses": _responses,
-    "gemini": _gemini,
-}
-
-
-def has_web_tools(tool: Any) -> bool:
-    """Whether a tool definition is the provider's own web search or fetch."""
-    return isinstance(tool, Mapping) and str(tool.get("type")).startswith(_WEB)
-
-
-def _citations(body: Mapping[str, Any]) -> tuple[str, bool]:
-    """(path of the first block that asks for citations, whether there is one)."""
-    for path, block in _blocks(body.get("messages"), "messages"):
-        if _mapping(block.get("citations")).get("enabled") is True:
-            return path, True
-    return "", False
-
-
-def _images(messages: Any, name: str) -> tuple[str, bool]:
-    for path, block in _blocks(messages, name):
-        if block.get("type") in _IMAGES or isinstance(block.get("image"), Mapping):
-            return path, True
-    return "", False
-
-
-def _blocks(messages: Any, name: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Content blocks of all messages with those inside tool results."""
-    for i, message in enumerate(messages if isinstance(messages, list) else []):
-        content = message.get("content") if isinstance(message, Mapping) else None
-        yield from _inside(content, f"{name}[{i}].content")
-
-
-def _inside(content: Any, path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    for i, block in enumerate(content if isinstance(content, list) else []):
-        if not isinstance(block, Mapping):
+        in_body = next((key for key in ("model", "modelId") if b.body.get(key) is not None), None)
+        yield Change(ALL, "model-changed", in_body or b.path or "model", a.model, b.model)
+    if b.provider == "openai":
+        modes = [_mode(exchange.body) for exchange in (a, b)]
+        if modes[0] != modes[1]:
+            yield Change(ALL, "cache-mode-changed", "prompt_cache_options.mode", *modes)
+    with_tools = all(any(block.level == "tools" for block in layout.blocks) for layout in (one, other))
+    for name, code in _CODES.items():
+        before, after = one.settings.get(name), other.settings.get(name)
+        if name in _WITH_TOOLS and not with_tools:
             continue
-        yield f"{path}[{i}]", block
-        result = block.get("toolResult")
-        inner = result.get("content") if isinstance(result, Mapping) else block.get("content")
-        if isinstance(inner, list):
-            yield from _inside(inner, f"{path}[{i}].content")
+        values = [found[0] if found is not None else None for found in (before, after)]
+        if values[0] != values[1]:
+            path = (after or before or ("", name))[1]
+            yield Change(_LEVELS[level_of(name)], code, path, *values)
 
 
-def _pick(value: Any, *keys: str) -> Any:
-    if not isinstance(value, Mapping):
-        return value
-    return {key: value[key] for key in keys if value.get(key) is not None} or None
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
+def _mode(body: Mapping[str, Any]) -> str:
+    options = body.get("prompt_cache_options")
+    mode = options.get("mode") if isinstance(options, Mapping) else None
+    return mode if isinstance(mode, str) else "implicit"

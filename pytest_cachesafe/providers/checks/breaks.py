@@ -1,0 +1,120 @@
+"""One request against the one it continues: the first thing, in the provider's order, that voids what was cached."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pytest_cachesafe.findings import Origin, Severity
+from pytest_cachesafe.prefix.compare import Divergence
+from pytest_cachesafe.providers.checks.content import Contents, Difference
+from pytest_cachesafe.providers.checks.requests import Asked
+from pytest_cachesafe.providers.checks.settings import ALL, MESSAGES, SYSTEM, TOOLS, Change, Rank, changes
+
+__all__ = ["Break", "breaks_between", "first_lost"]
+
+# How many earlier requests of a conversation an agent may come back to.
+_RECENT = 16
+
+
+@dataclass(slots=True)
+class Break:
+    """Why a request does not find what the request before wrote. `index`: its first block that is not there again."""
+
+    code: str
+    request: int
+    against: int
+    path: str
+    rank: Rank
+    cause: str | None = None
+    origin: Origin = "application"
+    # A change that comes once a day is a note whatever its code.
+    note: bool = False
+    before: Any = None
+    after: Any = None
+    divergence: Divergence | None = None
+    # Which tools came and went.
+    detail: str = ""
+    # Whether the block that changed carries a marker, with none in front of it.
+    marked: bool = False
+
+
+def breaks_between(asked: Sequence[Asked], item: Asked, contents: Contents) -> list[Break]:
+    """What is worth a note, then at most one break; nothing where the request continues its parent."""
+    if item.parent is None or item.chat is None:
+        return []
+    found = _against(asked[item.parent], item, contents)
+    if any(b.code == "handoff" for b in found):
+        # The agent that had the conversation before the last handoff finds its own prefix again.
+        for earlier in _earlier(asked, item):
+            back = _against(earlier, item, contents)
+            if all(b.note for b in back):
+                item.parent = earlier.index
+                return back
+    return found
+
+
+def _earlier(asked: Sequence[Asked], item: Asked) -> list[Asked]:
+    same = [a for a in asked[: item.index] if a.conversation == item.conversation and a.index != item.parent]
+    return [a for a in reversed(same) if a.chat is not None][:_RECENT]
+
+
+def _against(parent: Asked, item: Asked, contents: Contents) -> list[Break]:
+    changed = changes(parent.exchange, parent.layout, item.exchange, item.layout)
+    settings = [_of_setting(change, parent, item) for change in changed]
+    if settings and settings[0].code == "endpoint-changed":
+        return settings[:1]
+    assert parent.chat is not None and item.chat is not None
+    differences = contents.differences(parent.index, parent.chat, item.index, item.chat)
+    content = [_of_content(d, parent, item) for d in differences]
+    notes = [b for b in content if b.note]
+    worse = sorted([*settings, *(b for b in content if not b.note)], key=lambda b: b.rank)
+    return [*notes, *worse[:1]]
+
+
+def _of_setting(change: Change, parent: Asked, item: Asked) -> Break:
+    return Break(
+        change.code, item.index, parent.index, change.path, change.rank, "setting_changed",
+        before=change.before, after=change.after,
+    )  # fmt: skip
+
+
+def _of_content(difference: Difference, parent: Asked, item: Asked) -> Break:
+    divergence = difference.divergence
+    return Break(
+        difference.code, item.index, parent.index, difference.path, difference.rank,
+        difference.cause, difference.origin, difference.severity is Severity.NOTE,
+        divergence.before, divergence.after, divergence, difference.detail,
+        marked=difference.rank == SYSTEM and _first_marked(parent, item),
+    )  # fmt: skip
+
+
+def _first_marked(parent: Asked, item: Asked) -> bool:
+    """Whether the first block that differs carries a marker in both requests, and none in front of it does."""
+    one, other = parent.layout.blocks, item.layout.blocks
+    at = shared_blocks(parent, item)
+    if at >= len(one) or at >= len(other) or any(b.marker for b in (*one[:at], *other[:at])):
+        return False
+    return all(b.marker is not None and b.marker.explicit for b in (one[at], other[at]))
+
+
+def shared_blocks(a: Asked, b: Asked) -> int:
+    """How many blocks two requests begin with alike."""
+    n = 0
+    for one, other in zip(a.layout.blocks, b.layout.blocks):  # noqa: B905 (as far as both go)
+        if one.key != other.key:
+            break
+        n += 1
+    return n
+
+
+def first_lost(found: Break, parent: Asked, item: Asked) -> int:
+    """Index of the parent's first block that is not read again because of a break."""
+    blocks = parent.layout.blocks
+    if found.rank == ALL:
+        return 0
+    if found.rank in (TOOLS, SYSTEM, MESSAGES):
+        return min(shared_blocks(parent, item), len(blocks))
+    level = ("system", "messages") if found.rank < SYSTEM else ("messages",)
+    return next((i for i, block in enumerate(blocks) if block.level in level), len(blocks))

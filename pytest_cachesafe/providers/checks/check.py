@@ -1,0 +1,239 @@
+"""Requests as they go out on the wire, judged against the dated rules of their provider."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_cachesafe.findings import Finding, Location, Severity
+from pytest_cachesafe.providers.blocks.layout import Layouter
+from pytest_cachesafe.providers.chats import ChatMaker
+from pytest_cachesafe.providers.checks.across import key_changed, wide
+from pytest_cachesafe.providers.checks.breaks import Break, breaks_between
+from pytest_cachesafe.providers.checks.codes import CODES, severity_of
+from pytest_cachesafe.providers.checks.content import Contents
+from pytest_cachesafe.providers.checks.findings import of_break, of_fault, of_unread, of_wide
+from pytest_cachesafe.providers.checks.links import link
+from pytest_cachesafe.providers.checks.predict import predict
+from pytest_cachesafe.providers.checks.reach import Reach, Unread
+from pytest_cachesafe.providers.checks.replay import rewritten_calls
+from pytest_cachesafe.providers.checks.requests import Asked, exchanges_of
+from pytest_cachesafe.providers.checks.result import CacheReport, RequestVerdict
+from pytest_cachesafe.providers.checks.single import faults
+from pytest_cachesafe.providers.checks.weigh import Weigher
+from pytest_cachesafe.usage import UsageError
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.providers.exchange import Exchange
+    from pytest_cachesafe.providers.rules.load import Rules
+
+__all__ = ["check_requests"]
+
+
+def check_requests(
+    requests: Any,
+    provider: str = "anthropic",
+    model: str | None = None,
+    *,
+    rules: Rules | None = None,
+    count_tokens: Callable[[str], int] | None = None,
+    prices: bool = True,
+    name: str | None = None,
+) -> CacheReport:
+    """Judge requests as they were sent: markers that are refused or do nothing, and prefixes that are not kept.
+
+    Args:
+        requests: wire bodies, exchanges, chats or a recording, in the order in which they were sent. Conversations
+            that interleave are told apart. A lone request is judged by the rules for one request.
+        provider: "anthropic", "openai", "bedrock" or "gemini", for bodies; exchanges know theirs.
+        model: for bodies that name none (Bedrock, Gemini and Azure have it in the path).
+        rules: default: those in force (`load_rules()`).
+        count_tokens: tokens of a text; without it numbers are estimates with a band, and say so.
+        prices: work out USD where prices are known.
+        name: what the report calls itself.
+
+    Raises:
+        UsageError: no requests, or something among them that is none, with its number.
+    """
+    from pytest_cachesafe.providers.rules.load import load_rules
+    from pytest_cachesafe.report.check import render
+
+    exchanges = exchanges_of(requests, provider, model)
+    rules = load_rules() if rules is None else rules
+    asked = _asked(exchanges, rules)
+    check = _Check(asked, rules, Weigher(rules, count_tokens, prices=prices))
+    report = CacheReport(exchanges[0].provider, name=name, layout=render)
+    report.findings = check.findings()
+    report.requests = predict(asked, rules, count_tokens, check.weigher)
+    _reasons(report, check.reasons)
+    report.notes = list(_notes(asked, check.weigher, report.requests))
+    report.lines = {i.index: i.exchange.line for i in asked if i.exchange.line is not None}
+    report.sort()
+    return report
+
+
+def _asked(exchanges: Sequence[Exchange], rules: Rules) -> list[Asked]:
+    """Every request laid out, as a chat, with the one it is compared with.
+
+    Raises:
+        UsageError: a body that is no request, with its number.
+    """
+    from pytest_cachesafe.providers.checks.hard import hard_errors
+
+    layouter, maker = Layouter(), ChatMaker()
+    asked = []
+    for index, exchange in enumerate(exchanges):
+        try:
+            item = Asked(index, exchange, layouter.lay_out(exchange))
+        except UsageError as error:
+            raise UsageError(f"request {index}: {error}") from None
+        try:
+            item.chat = maker.chat(exchange)
+        except UsageError as error:
+            # What the provider refuses may also be no chat; then that is what is told.
+            if not hard_errors(item.layout, exchange, rules):
+                raise UsageError(f"request {index}: {error}") from None
+        asked.append(item)
+    link(asked)
+    return asked
+
+
+class _Check:
+    """Collects findings in the order of requests, then weighs those that hang on how often they happen."""
+
+    def __init__(self, asked: Sequence[Asked], rules: Rules, weigher: Weigher) -> None:
+        self.asked = asked
+        self.rules = rules
+        self.weigher = weigher
+        # request -> code that keeps it from reading
+        self.reasons: dict[int, str] = {}
+        self._faults: list[Finding] = []
+        self._breaks: list[Break] = []
+        self._unread: list[Unread] = []
+
+    def findings(self) -> list[Finding]:
+        """Everything that is wrong."""
+        contents = Contents()
+        lookback = self.weigher.fact("anthropic", "lookback", 20)
+        reach = Reach(lookback)
+        for item in self.asked:
+            self._faults += [of_fault(fault, item) for fault in faults(item, self.rules)]
+            found = breaks_between(self.asked, item, contents)
+            self._breaks += found
+            broken = any(not b.note for b in found)
+            parent = None if item.parent is None else self.asked[item.parent]
+            unread = reach.judge(parent, item, broken=broken)
+            if unread is not None:
+                self._unread.append(unread)
+            elif parent is not None and not broken and key_changed(parent, item) is not None:
+                self._breaks.append(self._key_break(parent, item))
+        self._settle()
+        out = [*self._faults, *self._of_breaks(), *self._of_unread()]
+        spoiled = frozenset(
+            self.asked[f.location.request or 0].conversation for f in self._faults if f.severity is Severity.ERROR
+        )
+        told = {f.location.request for f in out if f.code in ("marker-on-changing-block", "prompt-cache-key-shared")}
+        for found in wide(self.asked, self.weigher, spoiled):
+            if found.request not in told or found.code in ("below-minimum", "maybe-below-minimum", "no-marker"):
+                out.append(of_wide(found, self.asked, self.weigher))
+        for finding in out:
+            if finding.severity is not Severity.NOTE and finding.location.request is not None:
+                self.reasons.setdefault(finding.location.request, finding.code)
+        return out
+
+    def _key_break(self, parent: Asked, item: Asked) -> Break:
+        keys = key_changed(parent, item)
+        assert keys is not None
+        path = "prompt_cache_key"
+        return Break("prompt-cache-key-changed", item.index, parent.index, path, 0, before=keys[0], after=keys[1])
+
+    def _settle(self) -> None:
+        """What a break is in the end depends on what the others of its conversation are."""
+        pairs = Counter(item.conversation for item in self.asked if item.parent is not None)
+        marked = Counter(self.asked[b.request].conversation for b in self._breaks if b.marked)
+        for found in self._breaks:
+            item = self.asked[found.request]
+            if found.marked and marked[item.conversation] == pairs[item.conversation]:
+                found.code = "marker-on-changing-block"
+            elif self._shares_key(found, item):
+                found.code, found.path = "prompt-cache-key-shared", "prompt_cache_key"
+
+    def _shares_key(self, found: Break, item: Asked) -> bool:
+        """Whether two first requests of different agents use one key, rather than one agent changing its words."""
+        from pytest_cachesafe.prefix.causes import SELF_CHANGING
+
+        parent = self.asked[found.against]
+        keys = {i.exchange.body.get("prompt_cache_key") for i in (parent, item)}
+        if item.exchange.provider != "openai" or len(keys) != 1 or None in keys or found.cause in SELF_CHANGING:
+            return False
+        begins = item.chat is not None and not any(m.get("role") == "assistant" for m in item.chat.messages)
+        return begins and found.code in ("system-changed", "tools-changed", "handoff")
+
+    def _of_breaks(self) -> Iterator[Finding]:
+        times = Counter((self.asked[b.request].conversation, b.code) for b in self._breaks)
+        for found in self._breaks:
+            item, parent = self.asked[found.request], self.asked[found.against]
+            count = times[item.conversation, found.code]
+            weight = severity_of(found.code, times=count, provider=item.exchange.provider)
+            model = self.weigher.model(item)
+            if found.code == "prompt-cache-key-changed" and model is not None and model.generation == "5.6":
+                # Before, the key only routes; from here on it keeps caches apart.
+                weight = Severity.ERROR
+            if found.note:
+                weight = Severity.NOTE
+            yield of_break(found, parent, item, weight, self.weigher)
+
+    def _of_unread(self) -> Iterator[Finding]:
+        times = Counter((self.asked[u.request].conversation, u.code) for u in self._unread)
+        for found in self._unread:
+            item, parent = self.asked[found.request], self.asked[found.against]
+            # An entry that was never written cannot be missed.
+            minimum = self.weigher.minimum(item)
+            written = self.weigher.prefix(parent, min(found.index, len(parent.layout.blocks) - 1) + 1)
+            if minimum is not None and written.at_least(minimum) is False:
+                continue
+            count = times[item.conversation, found.code]
+            weight = severity_of(found.code, times=count, provider=item.exchange.provider)
+            yield of_unread(found, parent, item, weight, self.weigher)
+
+
+def _reasons(report: CacheReport, reasons: dict[int, str]) -> None:
+    """The published name where there is one; ours where the miss has none and nothing was read."""
+    from pytest_cachesafe.providers.checks.codes import published
+
+    for verdict in report.requests:
+        code = reasons.get(verdict.request)
+        if code is None or CODES[code].refused:
+            continue
+        name = published(code, verdict.provider)  # type: ignore[arg-type]
+        if name is not None and verdict.against is not None:
+            verdict.miss_reason = name
+        elif verdict.usage is None or not verdict.usage.read:
+            verdict.miss_reason = code
+
+
+def _notes(asked: Sequence[Asked], weigher: Weigher, verdicts: Sequence[RequestVerdict]) -> Iterator[str]:
+    unnamed = [i.index for i in asked if i.exchange.model is None]
+    if unnamed:
+        yield f"{_requests(unnamed)}: no model is named, so that its minimum length and prices are not known (model=…)"
+    models = {i.exchange.model: i for i in asked if i.exchange.model is not None}
+    for model, item in models.items():
+        if weigher.model(item) is None:
+            yield f"model {model} is unknown: no minimum length and no prices (give them under [tool.cachesafe.providers])"
+    unknown = {kind: (i.index, path) for i in asked for path, kind in i.layout.unknown}
+    for kind, (index, path) in unknown.items():
+        yield f"block type {kind} is unknown (request {index}, {path}): kept and compared as it is"
+    yield from rewritten_calls(asked)
+    if len(asked) == 1:
+        yield "one request: only the rules for one request were applied"
+    del verdicts
+
+
+def _requests(numbers: Sequence[int]) -> str:
+    if len(numbers) == 1:
+        return f"request {numbers[0]}"
+    shown = ", ".join(map(str, numbers[:4]))
+    return f"requests {shown}{f' and {len(numbers) - 4} more' if len(numbers) > 4 else ''}"
+
+

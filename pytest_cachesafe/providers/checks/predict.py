@@ -1,0 +1,45 @@
+"""What the provider's cache is predicted to do with each request, and what that costs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from pytest_cachesafe.providers.checks.requests import Asked
+from pytest_cachesafe.providers.checks.result import RequestVerdict
+from pytest_cachesafe.providers.checks.weigh import Weigher
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.providers.rules.load import Rules
+
+__all__ = ["predict"]
+
+
+def predict(
+    asked: Sequence[Asked], rules: Rules, count_tokens: Callable[[str], int] | None, weigher: Weigher
+) -> list[RequestVerdict]:
+    """One verdict per request, in order; requests without times follow each other at once."""
+    from pytest_cachesafe.providers.cache.counters import counters
+    from pytest_cachesafe.providers.cache.simulate import ProviderCache
+    from pytest_cachesafe.providers.checks.hard import hard_errors
+    from pytest_cachesafe.providers.money.price import cost, without_caching
+
+    cache = ProviderCache(rules, count_tokens)
+    verdicts = []
+    for item in asked:
+        exchange = item.exchange
+        verdict = RequestVerdict(
+            item.index, item.conversation, item.parent, exchange.provider, exchange.model
+        )  # fmt: skip
+        verdicts.append(verdict)
+        if item.failed or hard_errors(item.layout, exchange, rules):
+            continue
+        prediction = cache.request(exchange)
+        cache.began(exchange, exchange.began_at if exchange.began_at is not None else exchange.sent_at or 0.0)
+        verdict.usage = prediction.usage
+        verdict.counters = counters(prediction.usage, exchange)
+        if weigher.wants_prices:
+            model = weigher.model(item)
+            verdict.cost_usd = cost(prediction.usage, model)
+            verdict.uncached_cost_usd = without_caching(prediction.usage, model)
+    return verdicts

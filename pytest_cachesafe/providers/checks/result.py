@@ -1,0 +1,156 @@
+"""What a check of requests finds, as data. Rendering lives in `report.check`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pytest_cachesafe.findings import Finding, Severity
+from pytest_cachesafe.providers.cache.usage import Usage
+
+__all__ = ["CacheReport", "RequestVerdict"]
+
+_RANK = {Severity.ERROR: 0, Severity.WARNING: 1, Severity.NOTE: 2}
+
+
+@dataclass(slots=True)
+class RequestVerdict:
+    """One request: what its provider's cache is predicted to do with it, and why it does not read what it could."""
+
+    request: int
+    # Requests of one conversation have one number, from 0 in the order of their first requests.
+    conversation: int
+    # The request it was compared with; None begins a conversation.
+    against: int | None
+    provider: str
+    model: str | None
+    # None where the provider refuses the request, or did not answer it.
+    usage: Usage | None = None
+    # The same under the provider's own counter names.
+    counters: Mapping[str, Any] = field(default_factory=dict)
+    # USD, input and output; None where a price is unknown. Estimated where `usage` is.
+    cost_usd: float | None = None
+    uncached_cost_usd: float | None = None
+    # The provider's published name for the reason, else the code of the finding; None: read, or nothing to read.
+    miss_reason: str | None = None
+    # Whether the prediction hangs on an estimate that may be on either side of a limit.
+    unsure: bool = False
+
+    def as_dict(self) -> dict[str, Any]:
+        """JSON form."""
+        return {
+            "request": self.request,
+            "conversation": self.conversation,
+            "against": self.against,
+            "provider": self.provider,
+            "model": self.model,
+            "usage": dict(self.counters) if self.usage is not None else None,
+            "estimated": self.usage is not None and not self.usage.exact,
+            "unsure": self.unsure,
+            "cost_usd": self.cost_usd,
+            "uncached_cost_usd": self.uncached_cost_usd,
+            "miss_reason": self.miss_reason,
+        }
+
+
+@dataclass
+class CacheReport:
+    """All requests and everything found. `findings` stand worst first, then in the order of requests."""
+
+    provider: str
+    requests: list[RequestVerdict] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    # Lines of user code that made a request, by its number, where known.
+    lines: dict[int, str] = field(default_factory=dict)
+    name: str | None = None
+    layout: Callable[[CacheReport, int, str], str] | None = None
+
+    def sort(self) -> None:
+        """Worst first."""
+        self.findings.sort(key=lambda f: (_RANK[f.severity], f.location.request or 0))
+
+    @property
+    def conversations(self) -> int:
+        """How many there are."""
+        return len({r.conversation for r in self.requests})
+
+    @property
+    def exact(self) -> bool:
+        """Whether all token numbers were counted."""
+        return all(r.usage is None or r.usage.exact for r in self.requests)
+
+    @property
+    def cost_usd(self) -> float | None:
+        """USD of all requests; None where a price is unknown."""
+        return _sum([r.cost_usd for r in self.requests if r.usage is not None])
+
+    @property
+    def uncached_cost_usd(self) -> float | None:
+        """USD of all requests if nothing were cached."""
+        return _sum([r.uncached_cost_usd for r in self.requests if r.usage is not None])
+
+    def failures(self) -> list[Finding]:
+        """Errors and warnings, worst first."""
+        return [f for f in self.findings if f.severity is not Severity.NOTE]
+
+    @property
+    def passed(self) -> bool:
+        """Whether there are notes at most."""
+        return not self.failures()
+
+    def __bool__(self) -> bool:
+        return self.passed
+
+    def exit_status(self, *, strict: bool = False) -> int:
+        """0 fine or notes only, 1 errors or warnings (`strict`: notes as well)."""
+        return int(bool(self.findings if strict else self.failures()))
+
+    def as_dict(self, redact: str = "none") -> dict[str, Any]:
+        """JSON form, as `cachesafe check` prints it; with `redact` no prompt text is in it."""
+        return {
+            "schema": 1,
+            "provider": self.provider,
+            "requests": [r.as_dict() for r in self.requests],
+            "findings": [finding_dict(f, redact) for f in self.findings],
+            "conversations": self.conversations,
+            "estimated": not self.exact,
+            "cost_usd": self.cost_usd,
+            "uncached_cost_usd": self.uncached_cost_usd,
+            "notes": list(self.notes),
+        }
+
+    def text(self, verbosity: int = 0, redact: str = "none") -> str:
+        """For people; the first line is complete in itself."""
+        if self.layout is not None:
+            return self.layout(self, verbosity, redact)
+        return "\n".join(f.message for f in self.findings) or f"{len(self.requests)} requests: nothing found"
+
+
+def _sum(values: list[float | None]) -> float | None:
+    known = [v for v in values if v is not None]
+    return sum(known) if known and len(known) == len(values) else None
+
+
+def finding_dict(finding: Finding, redact_mode: str = "none") -> dict[str, Any]:
+    """JSON form of one finding: code, severity, request, path and message first."""
+    from typing import cast
+
+    from pytest_cachesafe.report.visible import Redact, redact
+
+    out: dict[str, Any] = {
+        "code": finding.code,
+        "severity": str(finding.severity),
+        "request": finding.location.request,
+        "path": finding.location.path,
+        "message": finding.message,
+        "cause": finding.cause,
+        "origin": finding.origin,
+        "help": finding.help,
+        "location": finding.location.as_dict(),
+    }
+    for key, value in finding.data.items():
+        hidden = redact_mode != "none" and key in ("lead", "before", "after", "detail") and isinstance(value, str)
+        out[key] = redact(value, cast("Redact", redact_mode)) if hidden else value
+    return out

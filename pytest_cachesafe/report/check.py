@@ -1,0 +1,144 @@
+"""Findings about requests, for people: the first line complete, worst first, then what was predicted a request."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, cast
+
+from pytest_cachesafe.prefix.wording import number
+from pytest_cachesafe.report.excerpt import WIRE_LEGEND, WIRE_SIGNS, excerpt
+from pytest_cachesafe.report.visible import Redact, redact, visible
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.findings import Finding
+    from pytest_cachesafe.providers.checks.result import CacheReport, RequestVerdict
+
+__all__ = ["render"]
+
+_WIDTH = 120
+_SHOWN = 8
+_ROWS = 24
+
+
+def render(report: CacheReport, verbosity: int = 0, mode: str = "none") -> str:
+    """The text of a report. `verbosity` 2 and more shows every finding and every request."""
+    return "\n".join(_lines(report, verbosity, cast("Redact", mode)))
+
+
+def _lines(report: CacheReport, verbosity: int, mode: Redact) -> Iterator[str]:
+    name = f" [{visible(report.name)}]" if report.name else ""
+    estimated = "" if report.exact else "; token counts are estimates"
+    head = f"{report.provider}{estimated}"
+    failures = report.failures()
+    if failures:
+        yield f"requests are not cache-safe{name}: {visible(failures[0].message)}{_more(report)} [{head}]"
+    else:
+        apart = f" in {report.conversations} conversations" if report.conversations > 1 else ""
+        notes = f", {number(len(report.findings), 'note')}" if report.findings else ""
+        yield f"requests are cache-safe{name}: {number(len(report.requests), 'request')}{apart}{notes} [{head}]"
+    folded = _folded(report.findings)
+    shown = folded if verbosity >= 2 else folded[:_SHOWN]
+    for finding, others in shown:
+        yield ""
+        yield from _finding(finding, others, report, mode)
+    if len(folded) > len(shown):
+        yield f"  {number(len(folded) - len(shown), 'more finding')} not shown (-vv)"
+    if report.findings:
+        yield ""
+    yield from _requests(report, verbosity)
+    for words in report.notes:
+        yield f"  note: {visible(words)}"
+    if any(s in str(f.data.get(k, "")) for f, _ in shown for k in ("lead", "before", "after") for s in WIRE_SIGNS):
+        yield f"  {WIRE_LEGEND}"
+
+
+def _more(report: CacheReport) -> str:
+    rest = len(report.findings) - 1
+    return f" (and {number(rest, 'more finding')})" if rest else ""
+
+
+def _folded(findings: list[Finding]) -> list[tuple[Finding, list[int]]]:
+    """The same thing at the same place of several requests is told once."""
+    groups: dict[tuple[object, ...], tuple[Finding, list[int]]] = {}
+    for finding in findings:
+        key = (finding.code, str(finding.severity), finding.location.path, finding.cause)
+        if key in groups and finding.location.request is not None:
+            groups[key][1].append(finding.location.request)
+        else:
+            groups[key] = (finding, [])
+    return list(groups.values())
+
+
+def _finding(finding: Finding, others: list[int], report: CacheReport, mode: Redact) -> Iterator[str]:
+    data = finding.data
+    yield f"  {finding.severity}: {finding.code}: {visible(finding.message)}"
+    if others:
+        shown = ", ".join(map(str, others[:8])) + (f" and {len(others) - 8} more" if len(others) > 8 else "")
+        yield f"    also:   {'request' if len(others) == 1 else 'requests'} {shown}"
+    place = visible(finding.location.path or "the whole request")
+    yield f"    where:  request {finding.location.request}, {place}"
+    cause = f"{finding.cause} ({finding.origin})" if finding.cause and finding.origin else finding.origin or "unknown"
+    reason = f", the provider's name for it: {data['reason']}" if data.get("reason") else ""
+    yield f"    cause:  {visible(cause)}{reason}"
+    if data.get("detail"):
+        yield f"    what:   {redact(str(data['detail']), mode)}"
+    lead, before, after = (str(data.get(key) or "") for key in ("lead", "before", "after"))
+    if lead or before or after:
+        if finding.cause == "setting_changed" or "lead" not in data or not lead:
+            yield f"    before: {redact(before[:_WIDTH], mode)}"
+            yield f"    after:  {redact(after[:_WIDTH], mode)}"
+        else:
+            for line in excerpt(lead + before, lead + after, len(lead), width=_WIDTH - 4, redact_mode=mode):
+                yield f"    {line}"
+    if data.get("lost_tokens") is not None:
+        yield f"    lost:   {_lost(finding)}"
+    if finding.help:
+        yield f"    fix:    {finding.help}"
+    line = report.lines.get(finding.location.request if finding.location.request is not None else -1)
+    if line is not None:
+        yield f"    sent:   {visible(line)}"
+
+
+def _lost(finding: Finding) -> str:
+    data = finding.data
+    low, high = data.get("lost_tokens_band", (0, 0))
+    tokens = data["lost_tokens"]
+    counted = f"{tokens:,} tokens" if low == high else f"about {tokens:,} tokens ({low:,} to {high:,}, estimated)"
+    usd = data.get("lost_usd_per_1000")
+    about = "" if low == high else "about "
+    return counted if usd is None else f"{counted}; {about}{usd:,.2f} USD per 1,000 conversations"
+
+
+def _requests(report: CacheReport, verbosity: int) -> Iterator[str]:
+    """A line per request with what is predicted."""
+    rows = report.requests if verbosity >= 2 or len(report.requests) <= _ROWS else report.requests[: _ROWS - 1]
+    for verdict in rows:
+        yield f"  {_row(verdict, report)}"
+    if len(rows) < len(report.requests):
+        yield f"  … {len(report.requests) - len(rows)} more requests (-vv shows all)"
+    cost, plain = report.cost_usd, report.uncached_cost_usd
+    if cost is not None and plain is not None:
+        about = "" if report.exact else "about "
+        yield f"  together {about}{_usd(cost)}, without caching {_usd(plain)}"
+
+
+def _row(verdict: RequestVerdict, report: CacheReport) -> str:
+    head = f"request {verdict.request}"
+    if report.conversations > 1:
+        head += f" (conversation {verdict.conversation})"
+    usage = verdict.usage
+    if usage is None:
+        return f"{head}: no answer"
+    about = "" if usage.exact else "about "
+    words = f"{head}: {about}write={usage.write} read={usage.read} uncached={usage.uncached}"
+    if verdict.cost_usd is not None:
+        words += f", {_usd(verdict.cost_usd)}"
+    if verdict.miss_reason is not None:
+        words += f", miss: {verdict.miss_reason}"
+    return words + (" (may be on either side of a limit)" if verdict.unsure else "")
+
+
+def _usd(value: float) -> str:
+    return f"{value:,.2f} USD" if value >= 1 else f"{value:.6f} USD"
+
+
