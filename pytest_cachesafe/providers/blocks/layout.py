@@ -14,7 +14,7 @@ from pytest_cachesafe.providers.blocks.settings import settings_of
 from pytest_cachesafe.providers.exchange import Exchange
 from pytest_cachesafe.usage import UsageError
 
-__all__ = ["Layouter", "lay_out"]
+__all__ = ["RUNS", "Layouter", "lay_out"]
 
 _PLANS: dict[str, Callable[[Mapping[str, Any]], list[Plan]]] = {
     "messages": anthropic.plans,
@@ -26,7 +26,7 @@ _PLANS: dict[str, Callable[[Mapping[str, Any]], list[Plan]]] = {
 }
 # On Anthropic's own API a run of tool calls, or of their results, is one position of the lookback; Bedrock's documents
 # know no such rule.
-_RUNS = {"messages": frozenset(("tool_use", "tool_result"))}
+RUNS = {"messages": frozenset(("tool_use", "tool_result"))}
 # How many earlier requests are looked at for one that this continues: sub-agents interleave.
 _KEPT = 8
 # OpenAI looks at up to 20 eligible message ends before the latest one.
@@ -63,7 +63,7 @@ class Layouter:
             raise UsageError(f"the body is {type(body).__name__}; a JSON object is meant")
         plans = _PLANS[exchange.api](body)
         earlier = self._like(exchange.api, plans)
-        runs = _RUNS.get(exchange.api, frozenset())
+        runs = RUNS.get(exchange.api, frozenset())
         sections: dict[str, Section] = {}
         place = Place()
         for plan in plans:

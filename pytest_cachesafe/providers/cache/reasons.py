@@ -1,0 +1,86 @@
+"""Why a request does not continue an earlier one, in the words that providers publish.
+
+Anthropic: `Diagnostics.cache_miss_reason` of the anthropic SDK 2.14; OpenAI: `prompt_cache_diagnostics` of the openai
+SDK 3.57 and "Prompt cache diagnostics"; read 2026-11-29. Both compare requests, not what the cache did. Where several
+things changed, the first in the order in which a request is rendered is named; the documents do not say which one is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from operator import is_not
+
+from pytest_cachesafe.providers.blocks.block import Block, Layout
+
+__all__ = ["first_difference", "miss_reason"]
+
+_OPENAI = (
+    ("text_format", "text_format_changed"),
+    ("reasoning_effort", "reasoning_effort_changed"),
+    ("verbosity", "verbosity_changed"),
+)
+
+
+def miss_reason(api: str, before: tuple[str | None, Layout], after: tuple[str | None, Layout]) -> str | None:
+    """The published reason for which `after` cannot read what `before` wrote; None: it can, or none is published.
+
+    Args:
+        api: of both requests; before, after: model id and layout.
+    """
+    if api == "messages":
+        return _anthropic(before, after)
+    return _openai(before, after) if api in ("chat", "responses") else None
+
+
+def first_difference(before: Sequence[Block], after: Sequence[Block]) -> int | None:
+    """Index of the first block that differs; None if one list begins with the other."""
+    same = min(len(before), len(after))
+    # Blocks that were laid out together are the same objects: what differs is looked for among the others.
+    start = next((i for i, other in enumerate(map(is_not, before, after)) if other), same)
+    return next((i for i in range(start, same) if before[i].key != after[i].key), None)
+
+
+def _changed(name: str, before: Layout, after: Layout) -> bool:
+    a, b = before.settings.get(name), after.settings.get(name)
+    return (a[0] if a else None) != (b[0] if b else None)
+
+
+def _at(level: str, before: Layout, after: Layout) -> bool:
+    return [b.key for b in before.blocks if b.level == level] != [b.key for b in after.blocks if b.level == level]
+
+
+def _lead(layout: Layout) -> Layout:
+    n = next((i for i, block in enumerate(layout.blocks) if block.level == "messages"), len(layout.blocks))
+    return Layout(layout.blocks[:n])
+
+
+def _anthropic(before: tuple[str | None, Layout], after: tuple[str | None, Layout]) -> str | None:
+    old, new = before[1], after[1]
+    if before[0] != after[0] or _changed("speed", old, new):
+        return "model_changed"
+    a, b = _lead(old), _lead(new)
+    if _at("tools", a, b):
+        return "tools_changed"
+    if _at("system", a, b):
+        return "system_changed"
+    if first_difference(old.blocks[len(a.blocks) :], new.blocks[len(b.blocks) :]) is not None:
+        return "messages_changed"
+    names = set(old.settings) | set(new.settings)
+    return "unavailable" if any(_changed(name, old, new) for name in names) else None
+
+
+def _openai(before: tuple[str | None, Layout], after: tuple[str | None, Layout]) -> str | None:
+    old, new = before[1], after[1]
+    if before[0] != after[0]:
+        return "model_changed"
+    if _changed("prompt_cache_key", old, new):
+        return "prompt_cache_key_changed"
+    if _at("tools", _lead(old), _lead(new)):
+        return "tools_changed"
+    for name, reason in _OPENAI:
+        if _changed(name, old, new):
+            return reason
+    if first_difference(old.blocks, new.blocks) is not None:
+        compacted = [sum(block.kind == "compaction" for block in layout.blocks) for layout in (old, new)]
+        return "context_compacted" if compacted[1] > compacted[0] else "input_changed"
+    return "service_tier_changed" if _changed("service_tier", old, new) else None

@@ -1,0 +1,89 @@
+"""How many tokens a block has: counted by the user's own counter, or an estimate with its band.
+
+Nobody publishes a tokenizer for Claude or Gemini, and what OpenAI puts around messages and tools is not published
+either, so that even with its vocabularies the number would not be exact: without a counter every number is an estimate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from pytest_cachesafe.frontends.wire import estimate
+from pytest_cachesafe.providers.blocks.block import Block
+from pytest_cachesafe.providers.blocks.canonical import media
+from pytest_cachesafe.providers.cache.usage import Tokens
+from pytest_cachesafe.usage import UsageError
+
+__all__ = ["Counter", "count"]
+
+# What a provider puts around a block: role, kind, ends.
+_FRAME = Tokens(0, 1, 3)
+# An image: from a thumbnail, or one sent at low detail (OpenAI 85, Gemini 258), to the largest at full detail (Claude
+# about width times height by 750, up to 4,784; OpenAI 10,000 at "original"). Vision pages of the three, 2026-11-29.
+_IMAGE = Tokens(50, 1_300, 10_000)
+# A file: a page of PDF is 1,500 to 3,000 tokens of text and an image of it; 30 to 300 kB a page.
+_PAGE_BYTES = (300_000, 60_000, 5_000)
+_PAGE = Tokens(250, 2_500, 4_600)
+
+
+class Counter:
+    """Counts blocks; one object serves a whole check and counts equal blocks once.
+
+    Args:
+        count_tokens: tokens of a text, exactly: `lambda text: len(tokenizer.encode(text))`. It is called with the text
+            of one block: the text of a text block, a tool as compact JSON, a call's name and input, the texts of a
+            result. None: estimates.
+    """
+
+    def __init__(self, count_tokens: Callable[[str], int] | None = None) -> None:
+        self._count = count_tokens
+        self._known: dict[bytes, Tokens] = {}
+
+    def count(self, block: Block) -> Tokens:
+        """Tokens of one block; media in it are estimated in any case.
+
+        Raises:
+            UsageError: the user's counter returned no count.
+        """
+        found = self._known.get(block.key)
+        if found is None:
+            found = self._known[block.key] = self._block(block)
+        return found
+
+    def _block(self, block: Block) -> Tokens:
+        total = self.text(block.text)
+        if self._count is None:
+            total += _FRAME
+        for kind, size in media(block.value):
+            total += _IMAGE if kind == "image" else _pages(size)
+        return total
+
+    def text(self, text: str) -> Tokens:
+        """Tokens of a text, without what a provider puts around it.
+
+        Raises:
+            UsageError: the user's counter returned no count.
+        """
+        if self._count is None:
+            return Tokens(*estimate(text))
+        n = self._count(text)
+        if isinstance(n, bool) or not isinstance(n, int) or n < 0:
+            raise UsageError(f"count_tokens returned {n!r} for a text of {len(text)} characters; a number is meant")
+        return Tokens.exactly(n)
+
+
+def count(block: Block, count_tokens: Callable[[str], int] | None = None) -> Tokens:
+    """Tokens of one block, see `Counter`.
+
+    Raises:
+        UsageError: the user's counter returned no count.
+    """
+    return Counter(count_tokens).count(block)
+
+
+def _pages(size: int) -> Tokens:
+    if not size:
+        # Only referred to: anything from a page to the largest file.
+        return Tokens(_PAGE.low, _PAGE.best, 1_000 * _PAGE.high)
+    least, best, most = (max(1, -(-size // per_page)) for per_page in _PAGE_BYTES)
+    return Tokens(least * _PAGE.low, best * _PAGE.best, most * _PAGE.high)
