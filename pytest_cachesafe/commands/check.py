@@ -1,4 +1,4 @@
-"""`cachesafe check REQUESTS.jsonl`: what goes out to a provider, judged against its caching rules before it is paid for."""
+"""`cachesafe check REQUESTS.jsonl`: what goes out to a provider, judged against its caching rules."""
 
 from __future__ import annotations
 
@@ -26,13 +26,17 @@ def add(parser: argparse.ArgumentParser) -> None:
         "OpenTelemetry spans; - is standard input",
     )
     parser.add_argument("--provider", metavar="NAME", choices=_PROVIDERS,
-        help=f"whose rules hold for bodies: {', '.join(_PROVIDERS)} (default anthropic; recorded traffic knows its own)",
+        help=f"whose rules hold for bodies: {', '.join(_PROVIDERS)} (default anthropic; recorded traffic knows it)",
     )  # fmt: skip
     parser.add_argument("--model", metavar="M", help="model id, for bodies that name none (Bedrock, Gemini, Azure)")
     parser.add_argument("--no-prices", action="store_true", help="leave out what it costs")
     group = parser.add_argument_group("the rules themselves")
-    group.add_argument("--rules", action="store_true", help="print the rules with their sources and dates, check nothing")
-    group.add_argument("--stale-after", metavar="AGE", help="with --rules: only rules checked longer ago (90d, 12w, 1y)")
+    group.add_argument(
+        "--rules", action="store_true", help="print the rules with their sources and dates, check nothing"
+    )
+    group.add_argument(
+        "--stale-after", metavar="AGE", help="with --rules: only rules checked longer ago (90d, 12w, 1y)"
+    )
 
 
 def run(args: argparse.Namespace) -> Result:

@@ -77,7 +77,9 @@ def _finding(finding: Finding, others: list[int], report: CacheReport, mode: Red
         yield f"    also:   {'request' if len(others) == 1 else 'requests'} {shown}"
     place = visible(finding.location.path or "the whole request")
     yield f"    where:  request {finding.location.request}, {place}"
-    cause = f"{finding.cause} ({finding.origin})" if finding.cause and finding.origin else finding.origin or "unknown"
+    cause: str = finding.origin or "unknown"
+    if finding.cause and finding.origin:
+        cause = f"{finding.cause} ({finding.origin})"
     reason = f", the provider's name for it: {data['reason']}" if data.get("reason") else ""
     yield f"    cause:  {visible(cause)}{reason}"
     if data.get("detail"):
@@ -114,6 +116,8 @@ def _requests(report: CacheReport, verbosity: int) -> Iterator[str]:
     rows = report.requests if verbosity >= 2 or len(report.requests) <= _ROWS else report.requests[: _ROWS - 1]
     for verdict in rows:
         yield f"  {_row(verdict, report)}"
+        if verbosity >= 1:
+            yield from (f"    open: {visible(words)}" for words in verdict.unsure)
     if len(rows) < len(report.requests):
         yield f"  … {len(report.requests) - len(rows)} more requests (-vv shows all)"
     cost, plain = report.cost_usd, report.uncached_cost_usd
@@ -135,10 +139,8 @@ def _row(verdict: RequestVerdict, report: CacheReport) -> str:
         words += f", {_usd(verdict.cost_usd)}"
     if verdict.miss_reason is not None:
         words += f", miss: {verdict.miss_reason}"
-    return words + (" (may be on either side of a limit)" if verdict.unsure else "")
+    return words
 
 
 def _usd(value: float) -> str:
     return f"{value:,.2f} USD" if value >= 1 else f"{value:.6f} USD"
-
-

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 from pytest_cachesafe.findings import Severity
@@ -107,7 +108,9 @@ def _without_marker(asked: Sequence[Asked], weigher: Weigher) -> Iterator[Wide]:
         if minimum is None or not tokens.at_least(minimum):
             continue
         many = len(group) > 1
-        told = f"{tokens} tokens of tools and system text, sent {'once' if not many else f'{len(group)} times'}, unmarked"
+        told = (
+            f"{tokens} tokens of tools and system text, sent {'once' if not many else f'{len(group)} times'}, unmarked"
+        )
         yield Wide(
             "no-marker", first.index, fixed[-1].path, told, tokens=tokens, severity=None if many else Severity.NOTE
         )
@@ -124,7 +127,7 @@ def _marker_on_question(asked: Sequence[Asked], weigher: Weigher) -> Iterator[Wi
             groups[item.exchange.scope, item.exchange.model, item.exchange.api].append(item)
     for group in groups.values():
         told: set[int] = set()
-        for one, other in zip(group, group[1:]):  # noqa: B905 (neighbours)
+        for one, other in pairwise(group):
             found = _trapped(one, other, weigher)
             if found is not None and one.index not in told:
                 yield found

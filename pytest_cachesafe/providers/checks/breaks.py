@@ -65,7 +65,8 @@ def _against(parent: Asked, item: Asked, contents: Contents) -> list[Break]:
     settings = [_of_setting(change, parent, item) for change in changed]
     if settings and settings[0].code == "endpoint-changed":
         return settings[:1]
-    assert parent.chat is not None and item.chat is not None
+    assert parent.chat is not None
+    assert item.chat is not None
     differences = contents.differences(parent.index, parent.chat, item.index, item.chat)
     content = [_of_content(d, parent, item) for d in differences]
     notes = [b for b in content if b.note]
@@ -83,11 +84,17 @@ def _of_setting(change: Change, parent: Asked, item: Asked) -> Break:
 def _of_content(difference: Difference, parent: Asked, item: Asked) -> Break:
     divergence = difference.divergence
     return Break(
-        difference.code, item.index, parent.index, difference.path, difference.rank,
+        difference.code, item.index, parent.index, difference.path or _lost_path(parent, item), difference.rank,
         difference.cause, difference.origin, difference.severity is Severity.NOTE,
         divergence.before, divergence.after, divergence, difference.detail,
         marked=difference.rank == SYSTEM and _first_marked(parent, item),
     )  # fmt: skip
+
+
+def _lost_path(parent: Asked, item: Asked) -> str:
+    """Where the first block stood that is not there again."""
+    at = shared_blocks(parent, item)
+    return parent.layout.blocks[at].path if at < len(parent.layout.blocks) else ""
 
 
 def _first_marked(parent: Asked, item: Asked) -> bool:

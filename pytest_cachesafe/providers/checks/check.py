@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from pytest_cachesafe.findings import Finding, Location, Severity
+from pytest_cachesafe.findings import Finding, Severity
 from pytest_cachesafe.providers.blocks.layout import Layouter
 from pytest_cachesafe.providers.chats import ChatMaker
 from pytest_cachesafe.providers.checks.across import key_changed, wide
@@ -16,10 +17,10 @@ from pytest_cachesafe.providers.checks.content import Contents
 from pytest_cachesafe.providers.checks.findings import of_break, of_fault, of_unread, of_wide
 from pytest_cachesafe.providers.checks.links import link
 from pytest_cachesafe.providers.checks.predict import predict
-from pytest_cachesafe.providers.checks.reach import Reach, Unread
+from pytest_cachesafe.providers.checks.reach import Reach, Unread, marked
 from pytest_cachesafe.providers.checks.replay import rewritten_calls
 from pytest_cachesafe.providers.checks.requests import Asked, exchanges_of
-from pytest_cachesafe.providers.checks.result import CacheReport, RequestVerdict
+from pytest_cachesafe.providers.checks.result import CacheReport
 from pytest_cachesafe.providers.checks.single import faults
 from pytest_cachesafe.providers.checks.weigh import Weigher
 from pytest_cachesafe.usage import UsageError
@@ -65,9 +66,10 @@ def check_requests(
     check = _Check(asked, rules, Weigher(rules, count_tokens, prices=prices))
     report = CacheReport(exchanges[0].provider, name=name, layout=render)
     report.findings = check.findings()
-    report.requests = predict(asked, rules, count_tokens, check.weigher)
-    _reasons(report, check.reasons)
-    report.notes = list(_notes(asked, check.weigher, report.requests))
+    report.requests, causes = predict(asked, rules, count_tokens, check.weigher)
+    report.findings += check.expired(causes)
+    _reasons(report, check.reasons, causes)
+    report.notes = list(_notes(asked, check.weigher))
     report.lines = {i.index: i.exchange.line for i in asked if i.exchange.line is not None}
     report.sort()
     return report
@@ -90,6 +92,9 @@ def _asked(exchanges: Sequence[Exchange], rules: Rules) -> list[Asked]:
             raise UsageError(f"request {index}: {error}") from None
         try:
             item.chat = maker.chat(exchange)
+            if item.chat.body is not None and exchange.api == "responses" and "input" in item.chat.body:
+                # With the history that the provider holds.
+                item.layout = layouter.lay_out(replace(exchange, body=item.chat.body))
         except UsageError as error:
             # What the provider refuses may also be no chat; then that is what is told.
             if not hard_errors(item.layout, exchange, rules):
@@ -134,13 +139,23 @@ class _Check:
             self.asked[f.location.request or 0].conversation for f in self._faults if f.severity is Severity.ERROR
         )
         told = {f.location.request for f in out if f.code in ("marker-on-changing-block", "prompt-cache-key-shared")}
-        for found in wide(self.asked, self.weigher, spoiled):
-            if found.request not in told or found.code in ("below-minimum", "maybe-below-minimum", "no-marker"):
-                out.append(of_wide(found, self.asked, self.weigher))
+        for group in wide(self.asked, self.weigher, spoiled):
+            if group.request not in told or group.code in ("below-minimum", "maybe-below-minimum", "no-marker"):
+                out.append(of_wide(group, self.asked, self.weigher))
         for finding in out:
             if finding.severity is not Severity.NOTE and finding.location.request is not None:
                 self.reasons.setdefault(finding.location.request, finding.code)
         return out
+
+    def expired(self, causes: dict[int, str]) -> Iterator[Finding]:
+        """Requests that came too late for the entry they continue, where nothing else is wrong with them."""
+        for request, cause in causes.items():
+            item = self.asked[request]
+            if cause == "expired" and item.parent is not None and request not in self.reasons:
+                parent = self.asked[item.parent]
+                last = marked(parent)[-1] if marked(parent) else len(parent.layout.blocks) - 1
+                found = Unread("entry-expired", request, item.parent, parent.layout.blocks[last].path, last)
+                yield of_unread(found, parent, item, Severity.NOTE, self.weigher)
 
     def _key_break(self, parent: Asked, item: Asked) -> Break:
         keys = key_changed(parent, item)
@@ -198,12 +213,14 @@ class _Check:
             yield of_unread(found, parent, item, weight, self.weigher)
 
 
-def _reasons(report: CacheReport, reasons: dict[int, str]) -> None:
-    """The published name where there is one; ours where the miss has none and nothing was read."""
+def _reasons(report: CacheReport, reasons: dict[int, str], causes: dict[int, str]) -> None:
+    """The published name where there is one; ours, or the simulated cache's, where nothing was read without one."""
     from pytest_cachesafe.providers.checks.codes import published
 
     for verdict in report.requests:
         code = reasons.get(verdict.request)
+        if code is None and verdict.usage is not None and not verdict.usage.read:
+            verdict.miss_reason = causes.get(verdict.request)
         if code is None or CODES[code].refused:
             continue
         name = published(code, verdict.provider)  # type: ignore[arg-type]
@@ -213,21 +230,21 @@ def _reasons(report: CacheReport, reasons: dict[int, str]) -> None:
             verdict.miss_reason = code
 
 
-def _notes(asked: Sequence[Asked], weigher: Weigher, verdicts: Sequence[RequestVerdict]) -> Iterator[str]:
+def _notes(asked: Sequence[Asked], weigher: Weigher) -> Iterator[str]:
     unnamed = [i.index for i in asked if i.exchange.model is None]
     if unnamed:
         yield f"{_requests(unnamed)}: no model is named, so that its minimum length and prices are not known (model=…)"
     models = {i.exchange.model: i for i in asked if i.exchange.model is not None}
     for model, item in models.items():
         if weigher.model(item) is None:
-            yield f"model {model} is unknown: no minimum length and no prices (give them under [tool.cachesafe.providers])"
+            where = "give them under [tool.cachesafe.providers]"
+            yield f"model {model} is unknown: no minimum length and no prices ({where})"
     unknown = {kind: (i.index, path) for i in asked for path, kind in i.layout.unknown}
     for kind, (index, path) in unknown.items():
         yield f"block type {kind} is unknown (request {index}, {path}): kept and compared as it is"
     yield from rewritten_calls(asked)
     if len(asked) == 1:
         yield "one request: only the rules for one request were applied"
-    del verdicts
 
 
 def _requests(numbers: Sequence[int]) -> str:
@@ -235,5 +252,3 @@ def _requests(numbers: Sequence[int]) -> str:
         return f"request {numbers[0]}"
     shown = ", ".join(map(str, numbers[:4]))
     return f"requests {shown}{f' and {len(numbers) - 4} more' if len(numbers) > 4 else ''}"
-
-

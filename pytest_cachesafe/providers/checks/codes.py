@@ -189,7 +189,7 @@ CODES: dict[str, Code] = {
         "system_changed", "input_changed",
     ),
     "marker-on-changing-block": Code(
-        "error", "the marked block changes with every request: written each time, never read",
+        "error", "the marked block changes with every request; it is written each time and never read",
         "split: a block with what stays the same and the marker, then a block with what changes",
         "system_changed", None,
     ),
@@ -251,7 +251,7 @@ CODES: dict[str, Code] = {
         None, "prompt_cache_key_changed",
     ),
     "prompt-cache-key-shared": Code(
-        "warning", "one prompt_cache_key for different prefixes: they evict each other", "use one key per prefix",
+        "warning", "one prompt_cache_key for different prefixes; they evict each other", "use one key per prefix",
         None, "input_changed",
     ),
     "entry-expired": Code(

@@ -126,7 +126,9 @@ def _tools(prompt: Prompt) -> list[Any]:
     for tool in (data.tools if data is not None else None) or ():
         nested = tool.get("functionDeclarations", tool.get("function_declarations")) if _is_map(tool) else None
         found += nested if isinstance(nested, list) else [tool]
-    return [tool for tool in found if not (_is_map(tool) and ("cachePoint" in tool or tool.get("type") == "cachePoint"))]
+    return [
+        tool for tool in found if not (_is_map(tool) and ("cachePoint" in tool or tool.get("type") == "cachePoint"))
+    ]
 
 
 def _is_map(value: Any) -> bool:

@@ -42,12 +42,13 @@ def of_break(found: Break, parent: Asked, item: Asked, severity: Severity, weigh
     """What voids the prefix of the request before; a note where nothing was cached behind it."""
     code = CODES[found.code]
     lost = _lost(found, parent, item, weigher)
-    telling = found.cause in _TELLING or (found.cause == "order" and found.code == "system-changed")
+    shared = found.code == "prompt-cache-key-shared"
+    telling = (found.cause in _TELLING and not shared) or (found.cause == "order" and found.code == "system-changed")
     says = CAUSES[found.cause] if found.cause is not None and telling else code.says
     where = f" at {found.path}" if found.path else ""
     begin = f"request {item.index} does not continue request {parent.index}"
-    if found.code == "prompt-cache-key-shared":
-        says, begin = "one prompt_cache_key for different prefixes", f"requests {parent.index} and {item.index} differ"
+    if shared:
+        begin = f"requests {parent.index} and {item.index} begin differently"
     elif found.code == "marker-on-changing-block" and telling:
         where += ", in the marked block, which is so written each time and never read"
     # "what; why it matters": the place stands behind what.
@@ -85,16 +86,16 @@ def of_unread(found: Unread, parent: Asked, item: Asked, severity: Severity, wei
     if found.code == "marker-trails":
         behind = weigher.total(item.layout.blocks[found.index + 1 :])
         message = (
-            f"request {item.index}: the last marker moves with the end of the messages and stays {found.distance} blocks "
-            f"behind it, at {found.path}; {_tokens(behind)} behind it are paid in full each time, and where it stood in "
-            f"request {parent.index} there is none now"
+            f"request {item.index}: the last marker moves with the end of the messages and stays {found.distance} "
+            f"blocks behind it, at {found.path}; {_tokens(behind)} behind it are paid in full each time, and where it "
+            f"stood in request {parent.index} there is none now"
         )
         lost = behind
     else:
         lost = weigher.prefix(parent, found.index + 1)
         how = f", {found.distance} positions behind this marker (20 are looked at)" if found.distance else ""
         message = (
-            f"request {item.index} does not read what request {parent.index} wrote: {code.says} at {found.path}{how}; "
+            f"request {item.index} does not read what request {parent.index} wrote: {code.says}, at {found.path}{how}; "
             f"{_tokens(lost)} not read again"
         )
     return Finding(
@@ -113,8 +114,10 @@ def of_wide(found: Wide, asked: list[Asked] | Any, weigher: Weigher) -> Finding:
         data |= _loss(found.tokens, item, weigher)
     if found.code in ("below-minimum", "maybe-below-minimum"):
         data["minimum"] = weigher.minimum(item)
+    what, _, why = code.says.partition("; ")
+    message = "; ".join(filter(None, (f"request {item.index}: {what}{where}", why, found.message)))
     return Finding(
-        found.code, f"request {item.index}: {code.says}{where}; {found.message}", severity,
+        found.code, message, severity,
         Location(request=item.index, path=found.path), origin="application", help=code.fix, data=data,
     )  # fmt: skip
 

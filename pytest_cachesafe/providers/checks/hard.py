@@ -38,11 +38,11 @@ def hard_errors(layout: Layout | None, exchange: Exchange, rules: Any = None) ->
     """Everything in a request for which the provider refuses it, in the order of the request.
 
     Args:
-        layout: the request's blocks, for where automatic caching lands; None: found from the body.
+        layout: the request's blocks; not needed.
         exchange: the request.
         rules: dated rules; "max_markers" of the provider is read from them, 4 without them.
     """
-    del layout  # What is refused is read off the body as serialised: blocks do not show every marker.
+    # What is refused is read off the body as serialised: blocks do not show every marker.
     if exchange.api == "converse":
         return list(_converse(exchange, rules))
     if exchange.api in ("messages", "invoke"):
@@ -123,7 +123,9 @@ def marker_says(marker: Placed) -> str:
 
 def _automatic(exchange: Exchange, automatic: Placed, explicit: list[Placed]) -> Iterator[HardError]:
     if exchange.api == "invoke" and _LEGACY.search(exchange.model or ""):
-        yield HardError("cache_control", f"{exchange.model} has no automatic caching here", code="automatic-unsupported")
+        yield HardError(
+            "cache_control", f"{exchange.model} has no automatic caching here", code="automatic-unsupported"
+        )
         return
     last = _last_block(exchange.body)
     on_last = next((m for m in explicit if m.path == last), None)
@@ -177,14 +179,18 @@ def _converse(exchange: Exchange, rules: Any) -> Iterator[HardError]:
         if not isinstance(value, Mapping) or value.get("type") != "default":
             yield HardError(marker.path, 'a cachePoint is {"type": "default"}', code="marker-invalid")
         elif value.get("ttl") is not None and value["ttl"] not in _TTLS:
-            yield HardError(marker.path, f"cachePoint.ttl is {value['ttl']!r}; 5m or 1h is meant", code="marker-invalid")
+            yield HardError(
+                marker.path, f"cachePoint.ttl is {value['ttl']!r}; 5m or 1h is meant", code="marker-invalid"
+            )
     for path, content in _contents(exchange.body):
         if not content or not _is_point(content[0]):
             continue
         if all(map(_is_point, content)):
             yield HardError(path.removesuffix(".content"), "nothing but a cachePoint", code="cachepoint-only")
         else:
-            yield HardError(f"{path}[0]", "a cachePoint needs content before it in its message", code="cachepoint-first")
+            yield HardError(
+                f"{path}[0]", "a cachePoint needs content before it in its message", code="cachepoint-first"
+            )
     yield from _too_many(placed, _most(exchange, rules))
     yield from _order(placed)
 

@@ -17,29 +17,35 @@ __all__ = ["predict"]
 
 def predict(
     asked: Sequence[Asked], rules: Rules, count_tokens: Callable[[str], int] | None, weigher: Weigher
-) -> list[RequestVerdict]:
-    """One verdict per request, in order; requests without times follow each other at once."""
+) -> tuple[list[RequestVerdict], dict[int, str]]:
+    """One verdict per request, in order, and why a request read less than was there for it.
+
+    Requests without times follow each other at once.
+    """
     from pytest_cachesafe.providers.cache.counters import counters
     from pytest_cachesafe.providers.cache.simulate import ProviderCache
     from pytest_cachesafe.providers.checks.hard import hard_errors
     from pytest_cachesafe.providers.money.price import cost, without_caching
 
     cache = ProviderCache(rules, count_tokens)
-    verdicts = []
+    verdicts: list[RequestVerdict] = []
+    causes: dict[int, str] = {}
     for item in asked:
         exchange = item.exchange
-        verdict = RequestVerdict(
-            item.index, item.conversation, item.parent, exchange.provider, exchange.model
-        )  # fmt: skip
+        verdict = RequestVerdict(item.index, item.conversation, item.parent, exchange.provider, exchange.model)
         verdicts.append(verdict)
         if item.failed or hard_errors(item.layout, exchange, rules):
             continue
         prediction = cache.request(exchange)
-        cache.began(exchange, exchange.began_at if exchange.began_at is not None else exchange.sent_at or 0.0)
+        if exchange.began_at is None:
+            cache.began(exchange, exchange.sent_at or 0.0)
+        if prediction.cause is not None:
+            causes[item.index] = prediction.cause
+        verdict.unsure = prediction.unsure
         verdict.usage = prediction.usage
         verdict.counters = counters(prediction.usage, exchange)
         if weigher.wants_prices:
             model = weigher.model(item)
             verdict.cost_usd = cost(prediction.usage, model)
             verdict.uncached_cost_usd = without_caching(prediction.usage, model)
-    return verdicts
+    return verdicts, causes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 from pytest_cachesafe import prompt
 from pytest_cachesafe.messages.detect import evident_formats
@@ -17,7 +17,19 @@ __all__ = ["PROVIDERS", "Asked", "exchange_of", "exchanges_of"]
 
 PROVIDERS: tuple[Provider, ...] = ("anthropic", "openai", "bedrock", "gemini")
 # Keys of a line that holds more than a body.
-_LINE_KEYS = ("path", "host", "headers", "scope", "sent_at", "began_at", "attempt", "status", "reply", "usage", "source")
+_LINE_KEYS = (
+    "path",
+    "host",
+    "headers",
+    "scope",
+    "sent_at",
+    "began_at",
+    "attempt",
+    "status",
+    "reply",
+    "usage",
+    "source",
+)
 _FORMATS = {"openai-chat": "openai", "openai-responses": "openai"}
 
 
@@ -65,7 +77,7 @@ def exchanges_of(requests: Any, provider: str, model: str | None) -> list[Exchan
         raise UsageError("no requests: nothing to check")
     if all(isinstance(item, Mapping) and "role" in item and "messages" not in item for item in items):
         raise UsageError('got a list of messages where requests are meant: pass bodies, [{"messages": […], …}, …]')
-    return [_exchange(item, i, cast("Provider", provider), model) for i, item in enumerate(items)]
+    return [_exchange(item, i, provider, model) for i, item in enumerate(items)]
 
 
 def _exchange(item: Any, index: int, provider: Provider, model: str | None) -> Exchange:
@@ -115,9 +127,8 @@ def exchange_of(
     expected = APIS[api][1]
     if found and expected not in found:
         named = sorted(found)[0]
-        raise UsageError(
-            f"{where}: the body is one of {named}, checked as {provider}: give its provider ({_FORMATS.get(named, named)})"
-        )
+        other = _FORMATS.get(named, named)
+        raise UsageError(f"{where}: the body is one of {named}, checked as {provider}; its provider is {other}")
     named_model = body.get("model", body.get("modelId"))
     if named_model is not None and not isinstance(named_model, str):
         raise UsageError(f"{where}: model is {type(named_model).__name__}; a model id is meant")

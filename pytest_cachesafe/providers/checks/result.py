@@ -34,8 +34,8 @@ class RequestVerdict:
     uncached_cost_usd: float | None = None
     # The provider's published name for the reason, else the code of the finding; None: read, or nothing to read.
     miss_reason: str | None = None
-    # Whether the prediction hangs on an estimate that may be on either side of a limit.
-    unsure: bool = False
+    # What the documents or an estimate leave open, in words; the numbers are then the likeliest ones.
+    unsure: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
@@ -47,7 +47,7 @@ class RequestVerdict:
             "model": self.model,
             "usage": dict(self.counters) if self.usage is not None else None,
             "estimated": self.usage is not None and not self.usage.exact,
-            "unsure": self.unsure,
+            "unsure": list(self.unsure),
             "cost_usd": self.cost_usd,
             "uncached_cost_usd": self.uncached_cost_usd,
             "miss_reason": self.miss_reason,

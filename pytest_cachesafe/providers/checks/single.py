@@ -42,13 +42,19 @@ def faults(item: Asked, rules: Any) -> Iterator[Fault]:
     if exchange.source is not None:
         asked, sent = count_anywhere(exchange.source), count_anywhere(exchange.body)
         if sent < asked:
-            yield Fault("marker-lost-in-conversion", _first(exchange.source), f"markers in the source: {asked}, on the wire: {sent}")
+            yield Fault(
+                "marker-lost-in-conversion",
+                _first(exchange.source),
+                f"markers in the source: {asked}, on the wire: {sent}",
+            )
     elif exchange.provider == "openai":
         yield from _foreign(item)
     if exchange.provider == "openai":
         options = exchange.body.get("prompt_cache_options")
         if isinstance(options, dict) and options.get("mode") == "explicit" and not markers_of(exchange):
-            yield Fault("explicit-without-marker", "prompt_cache_options.mode", "mode is explicit and no block is marked")
+            yield Fault(
+                "explicit-without-marker", "prompt_cache_options.mode", "mode is explicit and no block is marked"
+            )
 
 
 def _foreign(item: Asked) -> Iterator[Fault]:

@@ -28,15 +28,11 @@ class Weigher:
         self._rules = rules
         self._counter = Counter(count_tokens)
         self.wants_prices = prices
-        self._counted: dict[bytes, Tokens] = {}
         self._models: dict[tuple[str, str | None, str | None], ModelRules | None] = {}
 
     def block(self, block: Block) -> Tokens:
         """Tokens of one block."""
-        found = self._counted.get(block.key)
-        if found is None:
-            found = self._counted[block.key] = self._counter.count(block)
-        return found
+        return self._counter.count(block)
 
     def total(self, blocks: list[Block]) -> Tokens:
         """Tokens of several blocks."""
