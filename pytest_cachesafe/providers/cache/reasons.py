@@ -7,12 +7,19 @@ things changed, the first in the order in which a request is rendered is named; 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from operator import is_not
 
 from pytest_cachesafe.providers.blocks.block import Block, Layout
+from pytest_cachesafe.providers.exchange import Exchange
 
-__all__ = ["first_difference", "miss_reason"]
+__all__ = ["compared_id", "first_difference", "miss_reason", "not_found"]
+
+# Where a request names the one to compare with, by API: field, key in it, and what an unknown id is answered with.
+_NAMED = {
+    "messages": ("diagnostics", "previous_message_id", "previous_message_not_found"),
+    "responses": ("prompt_cache_options", "comparison_response_id", "comparison_response_not_found"),
+}
 
 _OPENAI = (
     ("text_format", "text_format_changed"),
@@ -30,6 +37,19 @@ def miss_reason(api: str, before: tuple[str | None, Layout], after: tuple[str | 
     if api == "messages":
         return _anthropic(before, after)
     return _openai(before, after) if api in ("chat", "responses") else None
+
+
+def compared_id(exchange: Exchange) -> str | None:
+    """Id of the reply whose request this one asks to be compared with."""
+    field, key, _ = _NAMED.get(exchange.api, ("", "", ""))
+    given = exchange.body.get(field)
+    value = given.get(key) if isinstance(given, Mapping) else None
+    return value if isinstance(value, str) else None
+
+
+def not_found(api: str) -> str | None:
+    """What is said where that request is not known."""
+    return _NAMED[api][2] if api in _NAMED else None
 
 
 def first_difference(before: Sequence[Block], after: Sequence[Block]) -> int | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from pytest_cachesafe.providers.cache.counters import from_counters
 from pytest_cachesafe.providers.cache.held import Held
 from pytest_cachesafe.providers.cache.marked import MarkedCache
 from pytest_cachesafe.providers.cache.outcome import Asked, Outcome, Written
-from pytest_cachesafe.providers.cache.reasons import miss_reason
+from pytest_cachesafe.providers.cache.reasons import compared_id, first_difference, miss_reason, not_found
 from pytest_cachesafe.providers.cache.tree import Node, gates, walk
 from pytest_cachesafe.providers.cache.usage import Tokens, Usage
 from pytest_cachesafe.providers.exchange import Exchange
@@ -41,6 +41,8 @@ class Prediction:
     # Why the request does not continue the latest one of its conversation, in its provider's own word
     # ("system_changed"); None: it does, there is none, or the provider publishes no reasons.
     miss: str | None = None
+    # Tokens behind the first difference to that request; None without a reason.
+    missed: int | None = None
     # Why less was read than an earlier request had written for this very prefix: "no-marker", "below-minimum",
     # "expired", "out-of-lookback", "not-begun"; None: everything that was there was read.
     cause: str | None = None
@@ -117,7 +119,7 @@ class ProviderCache:
             outcome.unsure.append(
                 "the history that the provider holds for this request was not seen: it is not counted"
             )
-        miss = self._compare(exchange, layout)
+        miss, missed = self._compare(exchange, layout, path)
         self._note(exchange, outcome)
         self._held.note(exchange, whole)
         total = path[-1].tokens if path else Tokens.exactly(0)
@@ -126,6 +128,7 @@ class ProviderCache:
             total=total,
             layout=layout,
             miss=miss,
+            missed=missed,
             cause=outcome.cause,
             read_at=blocks[outcome.read_at].path if outcome.read_at is not None else None,
             written=tuple(outcome.entries),
@@ -186,7 +189,7 @@ class ProviderCache:
         """Let what has begun by now be read."""
         waiting = []
         for pending in self._pending:
-            failed = pending.exchange.status is not None and pending.exchange.status >= 400
+            failed = _failed(pending.exchange)
             began = pending.began if pending.began is not None else pending.exchange.began_at
             if not failed and (began is None or began > self._now):
                 waiting.append(pending)
@@ -199,15 +202,30 @@ class ProviderCache:
                 pending.outcome.then()
         self._pending = waiting
 
-    def _compare(self, exchange: Exchange, layout: Layout) -> str | None:
-        """The published reason against the latest request of the same conversation: one with the same first message."""
+    def _compare(self, exchange: Exchange, layout: Layout, path: Sequence[Node]) -> tuple[str | None, int | None]:
+        """(published reason, tokens behind the difference) against the request that this one names, or goes on from."""
         first = next((block.key for block in layout.blocks if block.level == "messages"), None)
         seen = self._seen.setdefault((exchange.provider, exchange.scope, exchange.api), deque(maxlen=_COMPARED))
-        before = next((s for s in reversed(seen) if s.first == first), None)
+        named = compared_id(exchange)
+        if named is not None:
+            before = next((s for s in reversed(seen) if (s.exchange.reply or {}).get("id") == named), None)
+        else:
+            # The latest request of the same conversation: one with the same first message.
+            before = next((s for s in reversed(seen) if s.first == first and not _failed(s.exchange)), None)
         seen.append(_Seen(exchange, layout, first))
-        if before is None or (before.exchange.status or 0) >= 400:
-            return None
-        return miss_reason(exchange.api, (before.exchange.model, before.layout), (exchange.model, layout))
+        if before is None:
+            return (not_found(exchange.api) if named is not None else None), None
+        reason = miss_reason(exchange.api, (before.exchange.model, before.layout), (exchange.model, layout))
+        if reason is None:
+            return None, None
+        at = first_difference(before.layout.blocks, layout.blocks) if before.exchange.model == exchange.model else 0
+        at = min(at or 0, len(path))
+        total = path[-1].tokens.best if path else 0
+        return reason, total - (path[at - 1].tokens.best if at else 0)
+
+
+def _failed(exchange: Exchange) -> bool:
+    return exchange.status is not None and exchange.status >= 400
 
 
 def _account(exchange: Exchange) -> tuple[object, ...]:
