@@ -30,6 +30,7 @@ from pytest_cachesafe.providers.capture.reply import Failure
 from pytest_cachesafe.providers.capture.script import Script
 from pytest_cachesafe.providers.capture.transports.gate import Watch
 from pytest_cachesafe.providers.exchange import Exchange
+from pytest_cachesafe.usage import UsageError
 
 __all__ = ["Session"]
 
@@ -140,16 +141,25 @@ class Session:
         with self._lock:
             exchange.sent_at = self._now()
             self.recording.catch(exchange)
-            number = len(self.recording.exchanges) - 1
-            if wrong is not None:
-                self.recording.note(f"request {number} ({exchange.path}): {wrong}")
-                if not self.live:
-                    return self._handed(exchange, render(exchange, Failure(400, wrong), {}, self._ids), endpoint)
-            prediction = self._predictor.predict(exchange)
+            prediction = None
+            if wrong is None:
+                try:
+                    prediction = self._predictor.predict(exchange)
+                except UsageError:
+                    wrong = self._predictor.wrong(exchange)
+                    if wrong is None:
+                        # Not the body, but the user's own counter.
+                        raise
             self.recording.predictions.append(prediction)
+            if wrong is not None:
+                number = len(self.recording.exchanges) - 1
+                self.recording.note(f"request {number} ({exchange.path}): {wrong}")
             if self.live:
                 self._open.add(target.name)
                 return _Live(self, exchange)
+            if prediction is None:
+                # What the provider would say, too.
+                return self._handed(exchange, render(exchange, Failure(400, wrong), {}, self._ids), endpoint)
             refused = self._predictor.refused(exchange) if self._answer_errors else None
             scripted = refused or self.script.next(exchange)
             counters = {} if isinstance(scripted, Failure) else self._predictor.counters(prediction, exchange)
@@ -216,8 +226,6 @@ class Session:
         )
 
     def _stop(self, message: str, fault: BaseException | None = None) -> BaseException:
-        from pytest_cachesafe.usage import UsageError
-
         # A mistake of the user's is told in a line; a fault of ours, or of a replies function, shows where it is.
         trace = fault is not None and not isinstance(fault, UsageError)
         words = f"{type(fault).__name__} while a request was answered: {message}" if trace else message

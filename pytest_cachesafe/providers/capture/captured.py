@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_cachesafe.recording import Recording
 
 if TYPE_CHECKING:
+    from pytest_cachesafe.providers.cache.simulate import Prediction
     from pytest_cachesafe.providers.capture.answering import Session
 
 __all__ = ["Captured"]
@@ -20,8 +21,8 @@ class Captured(Recording):
 
     def __init__(self, *, template: Any = None, key: str | None = None) -> None:
         super().__init__(template=template, key=key)
-        # What the simulated provider cache said of each exchange, same length.
-        self.predictions: list[Any] = []
+        # What the simulated provider cache said of each exchange, same length; None for a body that is no request.
+        self.predictions: list[Prediction | None] = []
         # What could not be read, or was not seen, in words.
         self.notes: list[str] = []
         # Requests of tracing libraries that were answered and dropped.

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.providers.capture.raw import RawReply
 from pytest_cachesafe.providers.capture.reply import Failure
 from pytest_cachesafe.providers.exchange import Exchange
+from pytest_cachesafe.usage import UsageError
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.providers.cache.simulate import Prediction
 
 __all__ = ["Predictor"]
 
@@ -25,31 +29,36 @@ class Predictor:
     """The simulated cache, the hard errors and the counters behind one door."""
 
     def __init__(self, rules: Any, count_tokens: Callable[[str], int] | None) -> None:
-        self._rules = rules
-        self._count = count_tokens
-        try:  # TEMPORARY
-            from pytest_cachesafe.providers.cache.simulate import ProviderCache
+        # Rules, simulation and block layouts cost time to load that a capture without requests does not need.
+        from pytest_cachesafe.providers.cache.simulate import ProviderCache
 
-            self._cache: Any = ProviderCache(rules, count_tokens)
-        except ImportError:
-            from types import SimpleNamespace
+        self._cache = ProviderCache(rules, count_tokens)
 
-            self._cache = SimpleNamespace(request=lambda e: SimpleNamespace(usage=None), began=lambda e, at: None)
+    def predict(self, exchange: Exchange) -> Prediction:
+        """What the request finds and writes.
 
-    def predict(self, exchange: Exchange) -> Any:
-        """What the request finds and writes."""
+        Raises:
+            UsageError: the body is no request of its API, or the user's counter returned no count.
+        """
         return self._cache.request(exchange)
+
+    def wrong(self, exchange: Exchange) -> str | None:
+        """Why a body is no request of its API, in words; None if it is one."""
+        from pytest_cachesafe.providers.blocks.layout import lay_out
+
+        try:
+            lay_out(exchange)
+        except UsageError as error:
+            return str(error)
+        return None
 
     def began(self, exchange: Exchange, at: float) -> None:
         """What it wrote can be read."""
         self._cache.began(exchange, at)
 
-    def counters(self, prediction: Any, exchange: Exchange) -> Mapping[str, Any]:
+    def counters(self, prediction: Prediction, exchange: Exchange) -> Mapping[str, Any]:
         """The provider's own counters for a prediction."""
-        try:  # TEMPORARY
-            from pytest_cachesafe.providers.cache.counters import counters
-        except ImportError:
-            return {"messages": {"input_tokens": 1}, "invoke": {"input_tokens": 1}}.get(exchange.api, {})
+        from pytest_cachesafe.providers.cache.counters import counters
 
         return counters(prediction.usage, exchange)
 
@@ -57,7 +66,7 @@ class Predictor:
         """The 400 with which the provider refuses the request, if it does."""
         from pytest_cachesafe.providers.checks.hard import hard_errors
 
-        errors = hard_errors(None, exchange, self._rules)
+        errors = hard_errors(None, exchange, self._cache.rules)
         if not errors:
             return None
         first = errors[0]
@@ -66,10 +75,8 @@ class Predictor:
     def counted(self, exchange: Exchange) -> RawReply:
         """The reply of a token-counting endpoint: counted with the user's counter, or an estimate."""
         from pytest_cachesafe.providers.blocks.layout import lay_out
-        from pytest_cachesafe.providers.tokens import Counter
 
-        counter = Counter(self._count)
-        total = sum(counter.count(block).best for block in lay_out(exchange).blocks)
+        total = sum(self._cache.counter.count(block).best for block in lay_out(exchange).blocks)
         reply: dict[str, Any] = {_COUNTED.get(exchange.api, "input_tokens"): total}
         if exchange.api == "responses":
             reply["object"] = "response.input_tokens"
