@@ -77,7 +77,7 @@ def _finding(finding: Finding, others: list[int], report: CacheReport, mode: Red
         yield f"    also:   {'request' if len(others) == 1 else 'requests'} {shown}"
     place = visible(finding.location.path or "the whole request")
     yield f"    where:  request {finding.location.request}, {place}"
-    cause: str = finding.origin or "unknown"
+    cause = str(finding.origin or "unknown")
     if finding.cause and finding.origin:
         cause = f"{finding.cause} ({finding.origin})"
     reason = f", the provider's name for it: {data['reason']}" if data.get("reason") else ""
