@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import threading
 import urllib.request
@@ -37,58 +38,76 @@ def test_an_unknown_host_fails_at_once_with_host_and_path(library: str) -> None:
 def test_no_except_of_an_sdk_or_an_agent_swallows_it() -> None:
     """openai would take an Exception for a broken connection and try three times."""
     httpx2 = pytest.importorskip("httpx2", reason=_WHY)
-    tries = []
-    with pytest.raises(STOPPED), capture_traffic():
-        try:
-            tries.append(1)
-            httpx2.get("https://shop.example/")
-        except Exception:
-            pytest.fail("swallowed")
-    assert tries == [1]
+    swallowed = []
+
+    def run() -> None:
+        with capture_traffic():
+            try:
+                httpx2.get("https://shop.example/")
+            except Exception as error:
+                swallowed.append(error)
+
+    with pytest.raises(STOPPED):
+        run()
+    assert swallowed == []
 
 
 def test_swallowed_all_the_same_it_fails_at_the_end() -> None:
     httpx2 = pytest.importorskip("httpx2", reason=_WHY)
-    with pytest.raises(STOPPED, match=r"POST a\.example/x: an unknown host.*\(and 1 more\)"), capture_traffic():
-        for url in ("https://a.example/x", "https://b.example/y"):
-            try:
-                httpx2.post(url)
-            except BaseException:
-                continue
+
+    def run() -> None:
+        with capture_traffic():
+            for url in ("https://a.example/x", "https://b.example/y"):
+                with contextlib.suppress(BaseException):
+                    httpx2.post(url)
+
+    with pytest.raises(STOPPED, match=r"POST a\.example/x: an unknown host.*\(and 1 more\)"):
+        run()
 
 
 def test_an_error_that_follows_does_not_hide_it() -> None:
     httpx2 = pytest.importorskip("httpx2", reason=_WHY)
-    with pytest.raises(STOPPED, match=r"a\.example/x") as caught, capture_traffic():
-        try:
-            httpx2.get("https://a.example/x")
-        except BaseException:
-            raise ValueError("no answer") from None
+
+    def run() -> None:
+        with capture_traffic():
+            with contextlib.suppress(BaseException):
+                httpx2.get("https://a.example/x")
+            raise ValueError("no answer")
+
+    with pytest.raises(STOPPED, match=r"a\.example/x") as caught:
+        run()
     assert isinstance(caught.value.__cause__, ValueError)
 
 
 def test_interrupts_and_skips_go_through() -> None:
     httpx2 = pytest.importorskip("httpx2", reason=_WHY)
-    with pytest.raises(KeyboardInterrupt), capture_traffic():
-        try:
-            httpx2.get("https://a.example/x")
-        except BaseException:
-            raise KeyboardInterrupt from None
+
+    def run(outcome: BaseException) -> None:
+        with capture_traffic():
+            with contextlib.suppress(BaseException):
+                httpx2.get("https://a.example/x")
+            raise outcome
+
+    for outcome in (KeyboardInterrupt(), pytest.skip.Exception("no")):
+        with pytest.raises(type(outcome)):
+            run(outcome)
 
 
 def test_in_a_thread_it_fails_the_test_at_the_end() -> None:
     httpx2 = pytest.importorskip("httpx2", reason=_WHY)
 
     def work() -> None:
-        try:
+        with contextlib.suppress(BaseException):
             httpx2.get("https://a.example/x")
-        except BaseException:
-            return
 
-    with pytest.raises(STOPPED, match=r"a\.example/x"), capture_traffic():
-        thread = threading.Thread(target=work)
-        thread.start()
-        thread.join()
+    def run() -> None:
+        with capture_traffic():
+            thread = threading.Thread(target=work)
+            thread.start()
+            thread.join()
+
+    with pytest.raises(STOPPED, match=r"a\.example/x"):
+        run()
 
 
 def test_async_too() -> None:
@@ -189,11 +208,9 @@ def test_a_cloud_that_is_not_there_is_no_failure() -> None:
 
 def test_hosts_are_names() -> None:
     with pytest.raises(UsageError, match=r"passthrough: 'https://x\.example/v1' is no host name"):
-        with capture_traffic(passthrough=["https://x.example/v1"]):
-            pass
+        capture_traffic(passthrough=["https://x.example/v1"]).__enter__()
     with pytest.raises(UsageError, match=r"hosts='x\.example': a list of host names is meant"):
-        with capture_traffic(hosts="x.example"):
-            pass
+        capture_traffic(hosts="x.example").__enter__()
 
 
 def test_groups_that_hold_it_count_as_it() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +47,7 @@ def test_a_call_is_caught_and_answered(way: Any) -> None:
     assert exchange.began_at is not None
     assert exchange.host == provider.host
     assert exchange.model is not None
-    # The calls stand in a file that is no library's: the line that waits for the reply is the one that sent the request.
+    # The calls stand in a file that is no library's: the line that waits for the reply sent the request.
     assert exchange.line is not None
     name, _, row = exchange.line.rpartition(":")
     assert name.endswith("sdk_calls.py")
@@ -61,10 +60,9 @@ def test_a_call_is_caught_and_answered(way: Any) -> None:
 
 
 @pytest.fixture
-def unpatched(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def unpatched(monkeypatch: pytest.MonkeyPatch) -> None:
     """A capture that knows no HTTP library, as one that a new version has moved its classes away from."""
     monkeypatch.setattr(imports, "LIBRARIES", {})
-    yield
 
 
 def test_past_the_patches_the_call_would_reach_the_provider(way: Any, unpatched: None) -> None:

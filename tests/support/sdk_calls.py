@@ -49,9 +49,11 @@ async def anthropic_async(url: str) -> str:
 async def anthropic_async_stream(url: str) -> str:
     import anthropic
 
-    async with anthropic.AsyncAnthropic(base_url=url, max_retries=0) as client:
-        async with client.messages.stream(model=MODEL, max_tokens=9, messages=USER) as stream:
-            return await stream.get_final_text()
+    async with (
+        anthropic.AsyncAnthropic(base_url=url, max_retries=0) as client,
+        client.messages.stream(model=MODEL, max_tokens=9, messages=USER) as stream,
+    ):
+        return await stream.get_final_text()
 
 
 async def anthropic_aiohttp(url: str) -> str:
@@ -67,9 +69,11 @@ async def anthropic_aiohttp_stream(url: str) -> str:
     import anthropic
 
     http: Any = anthropic.DefaultAioHttpClient()
-    async with anthropic.AsyncAnthropic(base_url=url, max_retries=0, http_client=http) as client:
-        async with client.messages.stream(model=MODEL, max_tokens=9, messages=USER) as stream:
-            return await stream.get_final_text()
+    async with (
+        anthropic.AsyncAnthropic(base_url=url, max_retries=0, http_client=http) as client,
+        client.messages.stream(model=MODEL, max_tokens=9, messages=USER) as stream,
+    ):
+        return await stream.get_final_text()
 
 
 def openai_chat(url: str) -> str:
