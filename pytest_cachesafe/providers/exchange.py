@@ -60,6 +60,9 @@ class Exchange:
     line: str | None = None
     # Body as the caller handed it to a gateway, before its conversion, where known.
     source: Mapping[str, Any] | None = None
+    # What of the request its source does not show, so that nothing may be concluded from its absence: "markers" and
+    # "settings" (telemetry spans), "texts" (files whose texts are replaced by checksums).
+    omits: tuple[str, ...] = ()
 
     @property
     def wire(self) -> str:
