@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import pytest
+
 from tests.support.wire_requests import LONG, MARK, assistant, call, check, result, text, told, user
 
 POINT: dict[str, Any] = {"cachePoint": {"type": "default"}}

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.support.wire_requests import MARK, anthropic, assistant, call, check, result, text, told, tool, user
 
 from pytest_cachesafe.providers.checks.hard import hard_errors
 from pytest_cachesafe.providers.exchange import Exchange
 from pytest_cachesafe.providers.rules.load import load_rules
+from tests.support.wire_requests import MARK, anthropic, assistant, call, check, result, text, told, tool, user
 
 HOUR = {**MARK, "ttl": "1h"}
 POINT: dict[str, Any] = {"cachePoint": {"type": "default"}}

@@ -10,6 +10,7 @@ import copy
 from typing import Any, NamedTuple
 
 import pytest
+
 from tests.support.wire_requests import (
     LONG,
     MARK,
@@ -32,6 +33,7 @@ GONE_ON = [*ASKED, assistant("On the shelf."), user("Which shelf?")]
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}}
 DOCUMENT = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "A page."}}
 SEARCH = {"type": "web_search_20250305", "name": "web_search"}
+SAID_BY_SYSTEM = {"role": "system", "content": "Answer in Norwegian from here on."}
 SCHEMA = {"type": "json_schema", "json_schema": {"name": "x", "schema": {"type": "object"}}}
 
 
@@ -245,7 +247,7 @@ def _fine() -> list[tuple[str, str, list[dict[str, Any]]]]:
         ]),
         ("an instruction appended", "anthropic", [
             {**base, "model": "claude-opus-5"},
-            {**grown, "model": "claude-opus-5", "messages": [*marked_last(GONE_ON), {"role": "system", "content": "!"}]},
+            {**grown, "model": "claude-opus-5", "messages": [*marked_last(GONE_ON), SAID_BY_SYSTEM]},
         ]),
         ("replayed as it came", "anthropic", [
             {**base, "messages": marked_last([*run[:1]])},

@@ -74,9 +74,11 @@ def _minimum(asked: Sequence[Asked], weigher: Weigher, spoiled: frozenset[int]) 
         if enough is None:
             yield Wide("maybe-below-minimum", item.index, block.path, told, tokens=tokens)
         else:
-            # A marker that moves with the messages will come to something; one on a fixed part never does.
-            moving = block.level == "messages" and block.marker is not None
-            weight = Severity.NOTE if moving and not _fixed(longest) else None
+            # A marker that moves with the messages will come to something, and of a prompt far below the minimum nobody
+            # expects that it is cached: frameworks mark whatever they send.
+            moving = block.level == "messages" and not _fixed(longest)
+            far = 2 * tokens.best < minimum
+            weight = Severity.NOTE if moving or far else None
             yield Wide("below-minimum", item.index, block.path, told, tokens=tokens, severity=weight)
 
 

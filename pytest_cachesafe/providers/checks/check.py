@@ -126,7 +126,7 @@ class _Check:
             self._faults += [of_fault(fault, item) for fault in faults(item, self.rules)]
             found = breaks_between(self.asked, item, contents)
             self._breaks += found
-            broken = any(not b.note for b in found)
+            broken = bool(found)
             parent = None if item.parent is None else self.asked[item.parent]
             unread = reach.judge(parent, item, broken=broken)
             if unread is not None:

@@ -30,7 +30,7 @@ _CONTENT = {
     "gemini": ("tools", "system_instruction", "systemInstruction", "contents", "config"),
     "bedrock": ("tools", "toolConfig", "system", "messages"),
 }
-_TEXT = re.compile(r"(?<=\])\.(?:text|thinking|signature|data|type)$")
+_BLOCK = re.compile(r"(?:\w+\[\d+\]\.(?:content|parts)|system|tools|\w+\.parts)\[\d+\]")
 _RANKS: dict[str | None, Rank] = {"tools": TOOLS, "system": SYSTEM}
 
 
@@ -116,8 +116,9 @@ def _named(divergence: Divergence, a: Chat, b: Chat, pa: Prompt, pb: Prompt) -> 
 def _path(divergence: Divergence) -> str:
     """The place in the later request, which is the one that somebody looks at; in the earlier one where it is gone."""
     path = divergence.paths[1] or divergence.paths[0] or divergence.location.path or ""
-    # The block is the place; its text is all it has.
-    return _TEXT.sub("", path)
+    # Caches know blocks; what differs inside is shown.
+    block = _BLOCK.match(path)
+    return block[0] if block is not None else path
 
 
 def _tools(prompt: Prompt) -> list[Any]:
