@@ -116,6 +116,43 @@ def _threshold(value: Any) -> str | float:
         raise ValueError(str(error).removeprefix("threshold ")) from None
 
 
+def _compare_fail(value: Any) -> str:
+    """Kept as text, which the header shows; read at once, so that a wrong one stops the run and not a test."""
+    from pytest_cachesafe.gate.expression import parse_expression
+    from pytest_cachesafe.usage import UsageError
+
+    try:
+        parse_expression(str(value))
+    except UsageError as error:
+        raise ValueError(str(error)) from None
+    return str(value)
+
+
+def _prefix_change(value: Any) -> str:
+    actions = ("warn", "fail", "ignore")
+    if value not in actions:
+        raise ValueError(f"unknown action {str(value)!r}{closest(str(value), actions)}")
+    return str(value)
+
+
+def _share(value: Any) -> float:
+    return _number(value, "a share from 0 to 1, such as 0.8", 1.0)
+
+
+def _money(value: Any) -> float:
+    return _number(value, "an amount in USD, such as 0.05", float("inf"))
+
+
+def _number(value: Any, meant: str, most: float) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = -1.0
+    if isinstance(value, bool) or not 0 <= number <= most or number == float("inf"):
+        raise ValueError(f"must be {meant}, not {value!r}")
+    return number
+
+
 def _switch(value: Any) -> bool:
     if isinstance(value, bool):
         return value
@@ -184,13 +221,83 @@ OPTIONS: tuple[Option, ...] = (
         metavar="MODE",
     ),
     Option(
-        "update",
+        "lock",
+        None,
+        "Lock file that every check is held against (default cachesafe.lock.jsonl, if there is one).",
+        _text,
+        marker=False,
+        metavar="FILE",
+    ),
+    Option(
+        "gate",
         False,
-        "Rewrite stored prefix snapshots that changed.",
+        "Ask for the lock file: without one, or without an entry in it, a check fails in a CI.",
         _switch,
         marker=False,
         switch=True,
         ini="bool",
+    ),
+    Option(
+        "update",
+        False,
+        "Write the lock file anew from what this run finds.",
+        _switch,
+        marker=False,
+        switch=True,
+        ini="bool",
+    ),
+    Option(
+        "update_new_only",
+        False,
+        "Add what the lock file has no entry for; leave its entries alone.",
+        _switch,
+        marker=False,
+        switch=True,
+        ini="bool",
+    ),
+    Option(
+        "compare_fail",
+        "lost:0,cached:0,reason",
+        "What fails against the lock file: lost:BOUND, cached:, tokens:, cost: (100 or 5%), reason, prefix.",
+        _compare_fail,
+        metavar="EXPR",
+    ),
+    Option(
+        "prefix_change",
+        "warn",
+        "When tools or system text changed, so that a deploy makes caches cold: warn, fail or ignore.",
+        _prefix_change,
+        metavar="ACTION",
+    ),
+    Option(
+        "informational",
+        False,
+        "Tell what got worse against the lock file and fail no test for it.",
+        _switch,
+        marker=False,
+        switch=True,
+        ini="bool",
+    ),
+    Option(
+        "min_cached_share",
+        None,
+        "Budget: least share of its prompt tokens that a check must find cached, 0 to 1.",
+        _share,
+        metavar="SHARE",
+    ),
+    Option(
+        "max_uncached_tokens",
+        None,
+        "Budget: most prompt tokens of a check that may be computed or billed in full.",
+        _positive,
+        metavar="TOKENS",
+    ),
+    Option(
+        "max_cost",
+        None,
+        "Budget: most USD that the requests of one conversation may cost.",
+        _money,
+        metavar="USD",
     ),
     Option(
         "allow_download",

@@ -59,11 +59,12 @@ def pytest_configure(config: pytest.Config) -> None:
     wrong = options.unknown_ini_keys(keys)
     if wrong:
         raise pytest.UsageError(wrong[0])
-    if options.given(config):
+    if options.given(config) or _lock_is_there(config):
         from pytest_cachesafe.prompt import UsageError
 
         try:
             settings = options.effective(config)
+            _register_gate(config, settings)
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
         if settings["allow_download"].value:
@@ -75,6 +76,21 @@ def pytest_configure(config: pytest.Config) -> None:
     if file and target:
         node.set_rerun_target((file, target))
         config.pluginmanager.register(_Child(target), "cachesafe-rerun")
+
+
+def _lock_is_there(config: pytest.Config) -> bool:
+    return os.path.isfile(os.path.join(config.rootpath, "cachesafe.lock.jsonl"))
+
+
+def _register_gate(config: pytest.Config, settings: Any) -> None:
+    wanted = ("lock", "gate", "update", "update_new_only", "informational")
+    if not any(settings[name].origin != "default" for name in wanted) and not _lock_is_there(config):
+        return
+    from pytest_cachesafe.gate.hooks import gate_hooks
+
+    hooks = gate_hooks(config, settings)
+    if hooks is not None:
+        config.pluginmanager.register(hooks, "cachesafe-gate")
 
 
 def _restore(value: str | None) -> None:
@@ -139,7 +155,9 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """The test is known to the assertions from set-up to tear-down."""
-    node.push(node.NodeState(item))
+    state = node.NodeState(item)
+    state.gate = item.config.pluginmanager.get_plugin("cachesafe-gate")
+    node.push(state)
     try:
         return (yield)
     finally:

@@ -58,6 +58,8 @@ class ChatTemplate:
         digest = sha256("\0".join(self._sources.values()).encode("utf-8", "surrogatepass")).hexdigest()[:8]
         level = "sha256" if tokenizer is not None else "text level, sha256"
         self.name = f"chat template {label} ({level} {digest})"
+        # What tells this front end from another one of the same name.
+        self.identity = {"template": digest, "tokenizer": None if tokenizer is None else tokenizer.fingerprint[:8]}
         self._label = label
         self._templates: dict[str, Any] = {}
         self._shapes: dict[str, Shapes] = {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 from pytest_cachesafe.gate.compare import worse_by
@@ -53,11 +54,9 @@ def lock_at(ref: str, path: str, *, folder: str) -> Lock | None:
         raise UsageError(
             f"git knows no {ref!r} here: fetch it (git fetch origin {ref}), or check out with full history"
         )
-    try:
+    # Histories that a shallow clone cut apart have none: then the tip of the base is the next best.
+    with suppress(UsageError):
         commit = _git(folder, "merge-base", commit, "HEAD")
-    except UsageError:
-        # Histories that a shallow clone cut apart: the tip of the base is the next best.
-        pass
     try:
         text = _git(folder, "show", f"{commit}:{inside}", strip=False)
     except UsageError:

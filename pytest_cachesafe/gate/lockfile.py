@@ -16,7 +16,7 @@ from typing import Any
 from pytest_cachesafe.gate.entry import SCHEMA, Entry
 from pytest_cachesafe.usage import UsageError
 
-__all__ = ["DEFAULT_NAME", "Lock", "dump", "parse", "read", "write"]
+__all__ = ["DEFAULT_NAME", "Lock", "dump", "from_dict", "parse", "read", "write"]
 
 DEFAULT_NAME = "cachesafe.lock.jsonl"
 _FIELDS = {f.name: f for f in fields(Entry)}
@@ -112,7 +112,13 @@ def _entry(line: str, where: str, *, last: bool) -> Entry:
         # Keys of later versions with the same schema are additions.
         if key in _TYPES and (not isinstance(value, _TYPES[key]) or isinstance(value, bool) or _negative(value)):
             raise UsageError(f"{where}: {key} is {json.dumps(value)[:40]}, no such value was ever written; {_MEND}")
-    return Entry(exact=exact, **{key: value for key, value in values.items() if key in _FIELDS})
+    return from_dict({**values, "estimated": not exact})
+
+
+def from_dict(values: Mapping[str, Any]) -> Entry:
+    """An entry from its JSON form, which was checked before or comes from a worker of ours."""
+    known = {key: value for key, value in values.items() if key in _FIELDS}
+    return Entry(exact=not values.get("estimated", False), **known)
 
 
 def _negative(value: Any) -> bool:

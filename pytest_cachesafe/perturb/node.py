@@ -75,6 +75,8 @@ class NodeState:
         self._notes: set[str] = set()
         # Children's prompts by setting; kept here so that every assertion in the test shares one child per setting.
         self.reruns_done: dict[str, Any] = {}
+        # The gate of the session, where there is one (`gate.hooks`).
+        self.gate: Any = None
 
     def begin_attempt(self) -> None:
         """Forget everything: a plugin that repeats failing tests starts the same item again."""
@@ -83,6 +85,8 @@ class NodeState:
         self.failed = False
         self._notes.clear()
         self.reruns_done.clear()
+        if self.gate is not None:
+            self.gate.begin(self.nodeid)
         properties = self._item.user_properties
         properties[:] = [pair for pair in properties if not str(pair[0]).startswith("cachesafe_")]
 
@@ -125,6 +129,11 @@ class NodeState:
         number = self.assert_calls
         self.assert_calls += 1
         return number
+
+    @property
+    def generative(self) -> bool:
+        """Whether the test is run with generated input, so that its checks are others each time."""
+        return bool(getattr(getattr(self._item, "obj", None), "is_hypothesis_test", False))
 
     def record(self, report: Reported) -> None:
         """Keep a report's scalar results as properties of the test (JUnit writes them, xdist carries them).

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from pytest_cachesafe.findings import Severity
+from pytest_cachesafe.findings import Location, Severity
 from pytest_cachesafe.prefix.accept import Acceptances
 from pytest_cachesafe.prefix.rendered import Missing
 from pytest_cachesafe.prefix.step import Step, Verdict
 from pytest_cachesafe.prefix.toggles import ToggleResult
 from pytest_cachesafe.prefix.wording import missing_sentence, step_sentence
+from pytest_cachesafe.prompt import Prompt
 
 __all__ = ["PrefixFailure", "StabilityReport", "kind_of"]
 
@@ -49,6 +50,9 @@ class StabilityReport:
     reproduce: str | None = None
     # What an engine finds of the same requests, where one was named (`reuse.EngineReport`).
     reuse: Any = None
+    # Hashes of the template and the tokenizer, and the first request's prompt: what a lock file keeps of them.
+    identity: Mapping[str, Any] | None = None
+    opening: Prompt | None = None
     # How the report is laid out for people: (report, verbosity, redact) -> text. Given by the layer above.
     layout: Callable[[StabilityReport, int, str], str] | None = None
 
@@ -134,6 +138,28 @@ class StabilityReport:
         return not self.failures()
 
     @property
+    def gate_kind(self) -> str:
+        """What a check of this kind is called in a lock file."""
+        return "stable"
+
+    def gate_values(self) -> dict[str, Any]:
+        """What a lock file keeps of this check."""
+        steps = [s for s in self.steps if s.reset is None]
+        worst = self.worst
+        divergence = worst.divergence if worst is not None else None
+        kept = {"stable": sum(s.shared_tokens for s in steps)}
+        found = self.reuse
+        if found is not None:
+            kept[found.engine] = sum(min(r.cached_tokens, r.continued_tokens) for r in found.continuing)
+        return {
+            "kind": "stable", "front_end": self.front_end, "identity": self.identity, "opening": self.opening,
+            "exact": self.exact, "requests": self.requests, "tokens": sum(s.tokens for s in self.steps),
+            "reusable": sum(s.tokens for s in steps), "kept": kept,
+            "cause": None if divergence is None else divergence.cause,
+            "place": None if divergence is None else _place(divergence.location),
+        }  # fmt: skip
+
+    @property
     def severity(self) -> Severity | None:
         """`error` when the assertion fails, `note` when only something small was seen, None when all is stable."""
         if self.failures():
@@ -210,6 +236,10 @@ def kind_of(step: Step) -> object:
     if d is None:
         return (step.verdict, step.raised, step.under)
     return (step.verdict, d.cause, d.origin, d.location.part, d.location.role, step.under)
+
+
+def _place(where: Location) -> str:
+    return where.part or "prompt" if where.message_index is None else f"messages[{where.message_index}] ({where.role})"
 
 
 def _few(items: list[str]) -> str:

@@ -74,6 +74,7 @@ def assert_reuse(
         UsageError: the input cannot be judged, there are no token ids, or no request continues another.
     """
     __tracebackhide__ = True
+    from pytest_cachesafe.gate.judging import settle
     from pytest_cachesafe.perturb.node import current_node
 
     known = ("template", "requests", "tools", "template_kwargs", "resets", "max_resets", "block_size", "name")
@@ -90,4 +91,5 @@ def assert_reuse(
         node.record(report)
     if not report.passed:
         raise ReuseFailure(report, node.config.get_verbosity() if node is not None else 0)
+    settle(report, node)
     return report

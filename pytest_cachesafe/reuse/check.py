@@ -62,6 +62,7 @@ def check(
         raise UsageError(f"request {raised.request} cannot be rendered: the template raises: {raised.raised}")
     report = metered.report(outcome)
     report.min_cached, report.min_share, report.name = min_cached, min_share, name
+    report.identity = getattr(front_end, "identity", None)
     if max_resets is not None and len(outcome.resets) > max_resets:
         report.over_resets = f"{len(outcome.resets)} resets happened, max_resets is {max_resets}"
     report.notes += [f"declared reset never happened: {words}" for words in declared.unused()]
@@ -75,9 +76,12 @@ class Metered:
         self.cache = _the_cache(engine, block_size, default_size)
         self._meter = ReuseMeter(self.cache)
         self._found: list[RequestReuse] = []
+        self._opening: Any = None
 
     def __call__(self, request: int, prompt: Any, against: int | None, earlier: Any) -> None:
         """One request, the prompt of the request it continues beside it."""
+        if self._opening is None:
+            self._opening = prompt
         self._found.append(self._meter.feed(request, prompt, against, earlier))
 
     def report(self, outcome: Outcome) -> EngineReport:
@@ -97,7 +101,7 @@ class Metered:
         return EngineReport(
             cache.label or cache.engine, dict(cache.given), cache.unit, outcome.front_end, limits=cache.limits,
             requests=self._found, missing=missing_sentence(outcome.missing) if outcome.missing else None,
-            layout=render,
+            layout=render, opening=self._opening,
         )  # fmt: skip
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -91,6 +91,27 @@ class EngineReport:
     name: str | None = None
     notes: list[str] = field(default_factory=list)
     layout: Callable[[EngineReport, int], str] | None = None
+    # Hashes of the template and the tokenizer, and the first request's prompt: what a lock file keeps of them.
+    identity: Mapping[str, Any] | None = None
+    opening: Any = None
+
+    @property
+    def gate_kind(self) -> str:
+        """What a check of this kind is called in a lock file."""
+        return self.engine
+
+    def gate_values(self) -> dict[str, Any]:
+        """What a lock file keeps of this check."""
+        found = self.continuing
+        return {
+            "kind": "reuse", "front_end": self.front_end, "identity": self.identity, "opening": self.opening,
+            "requests": len(self.requests), "tokens": self.tokens,
+            "reusable": sum(r.continued_tokens for r in found),
+            "kept": {
+                "stable": sum(r.stable_tokens for r in found),
+                self.engine: sum(min(r.cached_tokens, r.continued_tokens) for r in found),
+            },
+        }  # fmt: skip
 
     @property
     def continuing(self) -> list[RequestReuse]:

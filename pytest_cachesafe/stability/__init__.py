@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Literal
 
+from pytest_cachesafe.gate.judging import settle
 from pytest_cachesafe.prefix.accept import Accept
 from pytest_cachesafe.prefix.builder import build_all, build_all_async
 from pytest_cachesafe.prefix.result import PrefixFailure, StabilityReport
@@ -121,4 +122,5 @@ def _asserted(check: Check) -> StabilityReport:
         raise PrefixFailure(report, check.options.verbosity, check.options.redact)
     for words in report.warnings:
         warnings.warn(words, CachesafeWarning, stacklevel=3)
+    settle(report, check.node)
     return report

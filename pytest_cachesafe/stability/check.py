@@ -90,12 +90,20 @@ class Check:
             raise UsageError(f"nothing was compared: {why_alone(base)}")
         acceptances = Acceptances(o.accept, project_acceptances(self._folder()))
         meter = self._meter()
-        outcome = check_plan(base, front_end, acceptances, o.resets, o.block_size, each=meter)
+        opening: list[Prompt] = []
+
+        def each(request: int, prompt: Prompt, against: int | None, earlier: Prompt | None) -> None:
+            if not opening:
+                opening.append(prompt)
+            if meter is not None:
+                meter(request, prompt, against, earlier)
+
+        outcome = check_plan(base, front_end, acceptances, o.resets, o.block_size, each=each)
         report = StabilityReport(
             outcome.front_end, outcome.exact, o.block_size, len(base.items), base.conversations, outcome.steps,
             acceptances, name=o.name, fail_on=o.fail_on, min_shared=o.min_shared, missing=outcome.missing,
             resets=outcome.resets, notes=outcome.notes, generated_text_reused=outcome.generated, reads=self.made.reads,
-            layout=render,
+            layout=render, identity=getattr(front_end, "identity", None), opening=opening[0] if opening else None,
         )  # fmt: skip
         if meter is not None:
             report.reuse = meter.report(outcome)

@@ -1,0 +1,214 @@
+"""The gate as a pytest plugin of its own, registered only where there is a lock file, a budget or a request for one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from pytest_cachesafe.gate.base import Moved, base_ref, lock_at, moved
+from pytest_cachesafe.gate.expression import Bound, parse_expression
+from pytest_cachesafe.gate.lockfile import DEFAULT_NAME, Lock
+from pytest_cachesafe.gate.session import Gate, Leftovers, in_ci
+from pytest_cachesafe.usage import UsageError
+
+__all__ = ["GateHooks", "gate_hooks"]
+
+_PAYLOAD = "cachesafe_gate"
+
+
+def gate_hooks(config: pytest.Config, settings: Mapping[str, Any]) -> GateHooks | None:
+    """The gate of this run; None where nothing asks for one.
+
+    Raises:
+        UsageError: options that exclude each other, or writing in a CI.
+    """
+    path = config.rootpath / (settings["lock"].value or DEFAULT_NAME)
+    update, new_only = settings["update"].value, settings["update_new_only"].value
+    ci = in_ci()
+    if update and new_only:
+        raise UsageError("--cachesafe-update and --cachesafe-update-new-only exclude each other: give one")
+    if (update or new_only) and settings["informational"].value:
+        raise UsageError("--cachesafe-informational compares and --cachesafe-update does not: give one")
+    named = settings["lock"].origin != "default"
+    if not (update or new_only or settings["gate"].value or named or path.is_file()):
+        return None
+    if ci and (update or new_only):
+        raise UsageError(
+            "--cachesafe-update in a CI would accept whatever it finds: run it locally and commit the file (set "
+            "CI=false for a job that is meant to write it)"
+        )
+    if (update or new_only) and not _is_worker(config):
+        _refuse_unwritable(path)
+    return GateHooks(
+        config,
+        Gate(
+            path, config.rootpath, {}, update=update, new_only=new_only,
+            informational=settings["informational"].value, ci=ci,
+        ),
+    )  # fmt: skip
+
+
+def _refuse_unwritable(path: Path) -> None:
+    """Said before the tests run, not after."""
+    import os
+
+    if path.is_dir():
+        raise UsageError(f"{path.name}: is a directory; name a file")
+    folder = path.parent
+    if not folder.is_dir():
+        raise UsageError(f"{path.name}: its folder {folder.name!r} does not exist; make it")
+    if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
+        raise UsageError(f"{path.name}: cannot be written: it or its folder is read-only")
+
+
+def _is_worker(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
+
+
+class GateHooks:
+    """Hooks around one `Gate`: workers hand over what they found, the controller tells and writes."""
+
+    def __init__(self, config: pytest.Config, gate: Gate) -> None:
+        self.config = config
+        self.gate = gate
+        self.collected: set[str] = set()
+        self.ran: set[str] = set()
+        self.deselected = False
+        self.wrote: str | None = None
+        self.failed: str | None = None
+        self.left = Leftovers()
+        self.base: Moved | None = None
+        self.base_note: str | None = None
+        self._bounds: dict[str, dict[str, Bound]] = {}
+        if config.pluginmanager.hasplugin("xdist"):
+            # Its hooks are unknown to pytest without it.
+            config.pluginmanager.register(_Controller(self), "cachesafe-gate-xdist")
+
+    # One check.
+
+    def begin(self, test: str) -> None:
+        """A test begins."""
+        self.gate.begin(test)
+
+    def judge(self, report: Any, node: Any) -> None:
+        """A check passed.
+
+        Raises:
+            GateFailure, UsageError: see `Gate.check`.
+        """
+        __tracebackhide__ = True
+        if node.generative and getattr(report, "name", None) is None:
+            return
+        settings = node.settings
+        text = settings["compare_fail"].value
+        bounds = self._bounds.get(text)
+        if bounds is None:
+            bounds = self._bounds[text] = parse_expression(text)
+        action = settings["prefix_change"].value
+        gate = self.gate
+        gate.bounds = bounds | {"prefix": Bound("prefix")} if action == "fail" else bounds
+        gate.prefix_change = action
+        gate.check(report, node.nodeid)
+
+    # The run.
+
+    def pytest_deselected(self, items: list[Any]) -> None:
+        """Something was left out: what was not collected may exist all the same."""
+        self.deselected = self.deselected or bool(items)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+        """Which tests exist."""
+        self.collected.update(item.nodeid for item in items)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Which tests passed: only they can show that an entry has no check any more."""
+        if report.when == "call" and report.passed:
+            self.ran.add(report.nodeid)
+
+    def payload(self) -> dict[str, Any]:
+        """What a worker hands over: plain values."""
+        return {
+            "entries": [entry.as_dict() for entry in self.gate.seen.values()],
+            "told": [list(pair) for pair in self.gate.told],
+            "collected": sorted(self.collected),
+            "deselected": self.deselected,
+        }
+
+    def take(self, payload: Mapping[str, Any]) -> None:
+        """What a worker handed over."""
+        self.gate.merge(payload["entries"], payload["told"])
+        self.collected.update(payload["collected"])
+        self.deselected = self.deselected or payload["deselected"]
+
+    def narrowed(self) -> str | None:
+        """Why tests that were not collected may exist; None when everything was collected."""
+        option = self.config.option
+        if self.deselected or option.keyword or option.markexpr:
+            return "some tests were deselected"
+        given = self.config.args_source is not pytest.Config.ArgsSource.TESTPATHS
+        roots = {str(self.config.rootpath), str(self.config.invocation_params.dir)}
+        if given and any(str(Path(str(arg).split("::")[0]).absolute()) not in roots for arg in self.config.args):
+            return "only some paths were run"
+        return None
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
+        """Hand over, or write and look at the base branch."""
+        if _is_worker(self.config):
+            self.config.workeroutput[_PAYLOAD] = self.payload()  # type: ignore[attr-defined]
+            return
+        if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or self.config.option.collectonly:
+            return
+        try:
+            self.left = self.gate.leftovers(frozenset(self.collected), frozenset(self.ran), self.narrowed())
+            self.wrote = self.gate.write(self.left)
+            self._look_at_base()
+        except UsageError as error:
+            self.failed = str(error)
+            session.exitstatus = pytest.ExitCode.USAGE_ERROR
+            return
+        if self.left.unused and self.gate.ci and not self.gate.informational and exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+    def _look_at_base(self) -> None:
+        ref = base_ref()
+        if ref is None or not self.gate.path.is_file():
+            return
+        try:
+            before = lock_at(ref, str(self.gate.path), folder=str(self.gate.path.parent))
+        except UsageError as error:
+            # Told, no failure: the gate itself compared with the file that is there.
+            self.base_note = f"not compared with the lock file of {ref}: {error}"
+            return
+        self.base = moved(ref, before or Lock(), self.gate.lock or Lock())
+
+    @pytest.hookimpl
+    def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        """What the gate has to say; nothing if it has nothing to say."""
+        if _is_worker(self.config):
+            return
+        from pytest_cachesafe.report.gate import summary_lines
+
+        lines = summary_lines(self, self.config.get_verbosity())
+        if lines:
+            terminalreporter.section("cachesafe gate")
+            for line in lines:
+                terminalreporter.line(line)
+
+
+class _Controller:
+    """Hooks that only xdist calls."""
+
+    def __init__(self, hooks: GateHooks) -> None:
+        self.hooks = hooks
+
+    @pytest.hookimpl(optionalhook=True)
+    def pytest_testnodedown(self, node: Any, error: Any) -> None:
+        """A worker is done."""
+        payload = getattr(node, "workeroutput", {}).get(_PAYLOAD)
+        if payload is not None:
+            self.hooks.take(payload)
