@@ -258,7 +258,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "compare_fail",
         "lost:0,cached:0,reason",
-        "What fails against the lock file: lost:BOUND, cached:, tokens:, cost: (100 or 5%), reason, prefix.",
+        "What fails against the lock file: lost:BOUND, cached:, tokens:, cost: (a number or a percentage), reason, prefix.",
         _compare_fail,
         metavar="EXPR",
     ),

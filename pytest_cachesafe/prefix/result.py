@@ -137,6 +137,10 @@ class StabilityReport:
         """Whether the assertion holds."""
         return not self.failures()
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Failures go between processes; a prompt that is still to be cut into segments cannot."""
+        return {**self.__dict__, "opening": None}
+
     @property
     def gate_kind(self) -> str:
         """What a check of this kind is called in a lock file."""

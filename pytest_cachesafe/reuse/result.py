@@ -95,6 +95,10 @@ class EngineReport:
     identity: Mapping[str, Any] | None = None
     opening: Any = None
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Failures go between processes; a prompt that is still to be cut into segments cannot."""
+        return {**self.__dict__, "opening": None}
+
     @property
     def gate_kind(self) -> str:
         """What a check of this kind is called in a lock file."""
