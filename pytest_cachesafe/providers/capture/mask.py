@@ -69,7 +69,8 @@ class Mask:
             inner = data or key in _DATA or key == "input"
             return {name: self._member(name, item, inner) for name, item in value.items()}
         if isinstance(value, (list, tuple)):
-            return [self._any(item, key, data) for item in value]
+            inner = data or key in _DATA
+            return [self._any(item, key if isinstance(item, str) else "", inner) for item in value]
         if self.mode == "none" or value is None or isinstance(value, bool):
             return value
         if isinstance(value, str):

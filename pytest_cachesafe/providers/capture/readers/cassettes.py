@@ -165,7 +165,8 @@ def _bytes(body: Any) -> bytes:
                 return b64decode(body["base64_string"])
             except ValueError:
                 return b""
-        body = body.get("string", body.get("body"))
+        if "string" in body:
+            body = body["string"]
     if isinstance(body, list) and all(isinstance(part, (bytes, str)) for part in body):
         return b"".join(map(_bytes, body))
     if isinstance(body, str):
