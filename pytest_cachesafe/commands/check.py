@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
-from typing import Any
 
 from pytest_cachesafe.commands.common import Result
-from pytest_cachesafe.commands.load import parse_json, read_text
 from pytest_cachesafe.usage import UsageError
 
 __all__ = ["add", "run"]
 
 _PROVIDERS = ("anthropic", "openai", "bedrock", "gemini")
-_BODY_KEYS = frozenset(("messages", "input", "contents"))
 
 
 def add(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +22,7 @@ def add(parser: argparse.ArgumentParser) -> None:
         "OpenTelemetry spans; - is standard input",
     )
     parser.add_argument("--provider", metavar="NAME", choices=_PROVIDERS,
-        help=f"whose rules hold for bodies: {', '.join(_PROVIDERS)} (default anthropic; recorded traffic knows it)",
+        help=f"whose rules hold for bodies: {', '.join(_PROVIDERS)} (default: what a body looks like)",
     )  # fmt: skip
     parser.add_argument("--model", metavar="M", help="model id, for bodies that name none (Bedrock, Gemini, Azure)")
     parser.add_argument("--no-prices", action="store_true", help="leave out what it costs")
@@ -49,11 +45,12 @@ def run(args: argparse.Namespace) -> Result:
         return _rules(args)
     if args.requests is None:
         raise UsageError("no requests given: name a file of wire bodies, one a line (- is standard input), or --rules")
+    from pytest_cachesafe.providers.capture.storage import read_exchanges
     from pytest_cachesafe.providers.checks.check import check_requests
 
-    requests = _read(args.requests)
+    requests = read_exchanges(args.requests, provider=args.provider, model=args.model)
     try:
-        report = check_requests(requests, args.provider or "anthropic", args.model, prices=not args.no_prices)
+        report = check_requests(requests, prices=not args.no_prices)
     except UsageError as error:
         raise UsageError(f"{_name(args.requests)}: {error}") from None
     text = report.text(verbosity=args.verbose, redact=args.redact)
@@ -74,35 +71,6 @@ def _rules(args: argparse.Namespace) -> Result:
         raise UsageError("--stale-after goes with --rules: it lists the rules that were checked longer ago")
     table = rules_table(load_rules(), args.stale_after, provider=args.provider)
     return Result(table.text(), table.as_dict(), table.status)
-
-
-def _read(path: str) -> Any:
-    """Bodies as they are; anything else through the readers of recorded traffic.
-
-    Raises:
-        UsageError: the file cannot be read, or is no requests.
-    """
-    text = read_text(path)
-    if text.lstrip()[:1] in ("{", "["):
-        value = parse_json(text, path)
-        if isinstance(value, Mapping) and isinstance(value.get("requests"), list):
-            value = value["requests"]
-        items = value if isinstance(value, list) else [value]
-        for number, item in enumerate(items):
-            if not isinstance(item, Mapping):
-                raise UsageError(f"{_name(path)}: request {number} is no JSON object; a wire body is meant")
-        if items and all(map(_is_plain, items)):
-            return items
-    from pytest_cachesafe.providers.capture.storage import read_exchanges
-
-    return read_exchanges(path if path != "-" else text)
-
-
-def _is_plain(item: Mapping[str, Any]) -> bool:
-    """A body, or a line with a body that says nothing of how it was sent."""
-    if "body" in item or "wire" in item:
-        return "api" not in item
-    return not _BODY_KEYS.isdisjoint(item)
 
 
 def _name(path: str) -> str:

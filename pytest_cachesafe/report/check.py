@@ -96,9 +96,9 @@ def _finding(finding: Finding, others: list[int], report: CacheReport, mode: Red
         yield f"    lost:   {_lost(finding)}"
     if finding.help:
         yield f"    fix:    {finding.help}"
-    line = report.lines.get(finding.location.request if finding.location.request is not None else -1)
-    if line is not None:
-        yield f"    sent:   {visible(line)}"
+    sent = report.lines.get(finding.location.request if finding.location.request is not None else -1)
+    if sent is not None:
+        yield f"    sent:   {visible(sent)}"
 
 
 def _lost(finding: Finding) -> str:

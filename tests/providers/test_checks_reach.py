@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+
+from pytest_cachesafe.providers.exchange import Exchange
 from tests.support.wire_requests import (
     LONG,
     MARK,
@@ -22,8 +24,6 @@ from tests.support.wire_requests import (
     tool,
     user,
 )
-
-from pytest_cachesafe.providers.exchange import Exchange
 
 
 def blocks(count: int, *marks: int) -> dict[str, Any]:

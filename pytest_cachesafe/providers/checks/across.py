@@ -96,7 +96,7 @@ def _without_marker(asked: Sequence[Asked], weigher: Weigher) -> Iterator[Wide]:
     groups: dict[tuple[object, ...], list[Asked]] = defaultdict(list)
     for item in asked:
         fixed = static_blocks(item)
-        if item.exchange.api == "messages" and fixed and not item.failed:
+        if item.exchange.api == "messages" and fixed and not item.failed and item.shows("markers"):
             groups[item.exchange.scope, item.exchange.model, chain(fixed)[-1]].append(item)
     for group in groups.values():
         first = group[0]

@@ -61,17 +61,25 @@ def _earlier(asked: Sequence[Asked], item: Asked) -> list[Asked]:
 
 
 def _against(parent: Asked, item: Asked, contents: Contents) -> list[Break]:
+    told = [] if parent.shows("settings") and item.shows("settings") else ["model-changed", "endpoint-changed"]
     changed = changes(parent.exchange, parent.layout, item.exchange, item.layout)
-    settings = [_of_setting(change, parent, item) for change in changed]
+    settings = [_of_setting(c, parent, item) for c in changed if not told or c.code in told]
     if settings and settings[0].code == "endpoint-changed":
         return settings[:1]
     assert parent.chat is not None
     assert item.chat is not None
     differences = contents.differences(parent.index, parent.chat, item.index, item.chat)
-    content = [_of_content(d, parent, item) for d in differences]
+    content = [_of_content(d, parent, item) for d in differences if _costs(d, parent, item)]
     notes = [b for b in content if b.note]
     worse = sorted([*settings, *(b for b in content if not b.note)], key=lambda b: b.rank)
     return [*notes, *worse[:1]]
+
+
+def _costs(difference: Difference, parent: Asked, item: Asked) -> bool:
+    """A text that only goes on (a prefilled answer, a question that was lengthened) costs the entry at its end."""
+    if difference.divergence.scope != "tail":
+        return True
+    return any(block.marker is not None for block in parent.layout.blocks[shared_blocks(parent, item) :])
 
 
 def _of_setting(change: Change, parent: Asked, item: Asked) -> Break:

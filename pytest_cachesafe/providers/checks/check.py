@@ -234,6 +234,9 @@ def _notes(asked: Sequence[Asked], weigher: Weigher) -> Iterator[str]:
     unnamed = [i.index for i in asked if i.exchange.model is None]
     if unnamed:
         yield f"{_requests(unnamed)}: no model is named, so that its minimum length and prices are not known (model=…)"
+    hidden = sorted({what for i in asked for what in i.exchange.omits})
+    if hidden:
+        yield f"{', '.join(hidden)} of some requests are not in what was recorded: nothing is concluded from that"
     models = {i.exchange.model: i for i in asked if i.exchange.model is not None}
     for model, item in models.items():
         if weigher.model(item) is None:

@@ -68,9 +68,13 @@ class Contents:
         return found
 
     def differences(self, one: int, a: Chat, other: int, b: Chat) -> list[Difference]:
-        """What keeps `b` from beginning with all of `a`: what is only worth a note, then the first that is worse."""
+        """What keeps `b` from beginning with all of `a`: what is only worth a note, then the first that is worse.
+
+        Among the former is the end of the last text going on in other words, which costs something only if it was
+        marked (`scope` is "tail").
+        """
         step = judge(self.prompt(one, a), self.prompt(other, b), other, one, Acceptances(), 16)
-        found = [d for d in step.notes if d.scope != "tail"]
+        found = list(step.notes)
         if step.divergence is not None and step.divergence.severity is not Severity.NOTE:
             found.append(step.divergence)
         return [_named(d, a, b, self.prompt(one, a), self.prompt(other, b)) for d in found]
@@ -106,7 +110,7 @@ def _named(divergence: Divergence, a: Chat, b: Chat, pa: Prompt, pb: Prompt) -> 
         code = "handoff" if _handoff(pa, pb) else "system-changed"
     else:
         code = _message_code(divergence, pa, pb)
-    note = divergence.severity is Severity.NOTE
+    note = divergence.severity is Severity.NOTE and divergence.scope != "tail"
     return Difference(
         rank, code, path, divergence.cause, divergence.origin,
         Severity.NOTE if note else Severity.ERROR, divergence, _tool_detail(pa, pb) if rank == TOOLS else "",

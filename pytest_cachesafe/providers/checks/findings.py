@@ -133,6 +133,8 @@ def _lost(found: Break, parent: Asked, item: Asked, weigher: Weigher) -> Tokens:
 
 
 def _loss(lost: Tokens, item: Asked, weigher: Weigher) -> dict[str, Any]:
+    if not item.shows("texts"):
+        return {"lost_tokens": None, "lost_usd": None}
     whole = weigher.prefix(item, len(item.layout.blocks)).best
     return {
         "lost_tokens": lost.best,
@@ -143,8 +145,10 @@ def _loss(lost: Tokens, item: Asked, weigher: Weigher) -> dict[str, Any]:
 
 
 def _not_read(lost: Tokens, parent: Asked) -> str:
+    if not parent.shows("texts"):
+        return "how many tokens that is, redacted texts do not tell"
     if parent.exchange.api in ("messages", "invoke", "converse"):
-        if not marked(parent):
+        if not marked(parent) and parent.shows("markers"):
             return f"{_tokens(lost)} could not be read again (nothing was marked)"
         if not lost.high:
             return "no marker stands behind it, so that nothing cached is lost"

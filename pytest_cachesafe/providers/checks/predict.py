@@ -34,7 +34,7 @@ def predict(
         exchange = item.exchange
         verdict = RequestVerdict(item.index, item.conversation, item.parent, exchange.provider, exchange.model)
         verdicts.append(verdict)
-        if item.failed or hard_errors(item.layout, exchange, rules):
+        if item.failed or not item.shows("texts") or hard_errors(item.layout, exchange, rules):
             continue
         prediction = cache.request(exchange)
         if exchange.began_at is None:

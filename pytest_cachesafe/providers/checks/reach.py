@@ -52,7 +52,8 @@ class Reach:
         scope = (item.exchange.scope, item.exchange.model, item.exchange.api)
         written = self._written.setdefault(scope, set())
         found = None
-        if parent is not None and not broken and not parent.failed and not item.failed:
+        shown = item.shows("markers") and (parent is None or parent.shows("markers"))
+        if parent is not None and shown and not broken and not parent.failed and not item.failed:
             found = self._unread(parent, item, numbers, written)
         if not item.failed:
             written.update(numbers[i] for i in marked(item))

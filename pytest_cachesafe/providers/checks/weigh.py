@@ -57,7 +57,9 @@ class Weigher:
         return self._models[key]
 
     def minimum(self, item: Asked) -> int | None:
-        """Fewest tokens that the request's model caches; None where that is not known."""
+        """Fewest tokens that the request's model caches; None where that is not known, or no length is."""
+        if not item.shows("texts"):
+            return None
         model = self.model(item)
         return None if model is None or model.minimum is None else model.minimum.value
 
