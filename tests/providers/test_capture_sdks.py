@@ -18,7 +18,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:Inheritance class AiohttpClientS
 
 _INSTALL = "pip install 'pytest-cachesafe[providers]' aiohttp"
 _LINES = Path(sdk_calls.__file__).read_text(encoding="utf-8").splitlines()
-_CALLING = ("create(", "stream", "generate_content", "converse(", "invoke", "chunk in")
+_CALLING = ("async with (", "create(", "stream", "generate_content", "converse(", "invoke", "chunk in")
 _REMOTE = {
     "anthropic": "https://api.anthropic.com",
     "openai": "https://api.openai.com",

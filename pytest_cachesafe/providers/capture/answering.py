@@ -56,6 +56,8 @@ class Session:
         self.live = live
         # What was raised because a request could not be answered; the first one is raised again at the end.
         self.stopped: list[BaseException] = []
+        # Model requests that a transport of the user's own answered, by its name.
+        self.elsewhere: dict[str, int] = {}
         self._hosts, self._passthrough = tuple(hosts), tuple(passthrough)
         self._answer_errors = answer_errors and not live
         self._clock = clock if clock is not None else time.monotonic
@@ -107,6 +109,11 @@ class Session:
         """The addresses of a host that may be reached may be reached as well."""
         if host in self._open:
             self._open.update(addresses)
+
+    def answered_elsewhere(self, by: str, method: str, url: str) -> None:
+        """Note a model request that a mock of the user's keeps from being seen."""
+        if recognise(method, url, {}, None, hosts=self._hosts).kind == "generate":
+            self.elsewhere[by] = self.elsewhere.get(by, 0) + 1
 
     # One request.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING, Any
@@ -90,7 +89,7 @@ def capture_traffic(
         finally:
             flush()
             if not recording.exchanges and not session.stopped:
-                recording.note(_nothing())
+                recording.note(_nothing(session.elsewhere))
             if error is not None:
                 session.raise_again(error)
     session.raise_again(None)
@@ -107,18 +106,10 @@ def _names(given: Sequence[str], name: str) -> tuple[str, ...]:
     return tuple(given)
 
 
-def _nothing() -> str:
-    """Why nothing was caught, as far as that can be told."""
+def _nothing(elsewhere: Mapping[str, int]) -> str:
+    """Why nothing was caught, as far as that is known."""
     words = "no request was caught"
-    for library in ("httpx2", "httpx"):
-        module = sys.modules.get(library)
-        mock = getattr(module, "MockTransport", None)
-        if mock is not None and _alive(mock):
-            return f"{words}: a client with {library}.MockTransport is in use, which answers before it gets here"
+    if elsewhere:
+        seen = ", ".join(f"{count} by {name}" for name, count in elsewhere.items())
+        return f"{words}: a mock transport of the client's own answered before they got here ({seen})"
     return f"{words}; gRPC, websockets, clients with a transport of their own and subprocesses are not seen"
-
-
-def _alive(cls: type) -> bool:
-    import gc
-
-    return any(type(item) is cls for item in gc.get_objects())

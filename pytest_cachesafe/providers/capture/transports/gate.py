@@ -50,3 +50,6 @@ class Gate(Protocol):
 
     def resolved(self, host: str, addresses: Iterable[str]) -> None:
         """A name was looked up: its addresses are as open as it is."""
+
+    def answered_elsewhere(self, by: str, method: str, url: str) -> None:
+        """A transport of the user's own answers a request; `by` names it."""

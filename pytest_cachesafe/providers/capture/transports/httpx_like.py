@@ -19,6 +19,9 @@ def install(module: Any) -> None:
     made = _Types(module)
     hub.replace(module.HTTPTransport, "handle_request", lambda original: _sync(made, original))
     hub.replace(module.AsyncHTTPTransport, "handle_async_request", lambda original: _async(made, original))
+    name = f"{module.__name__}.MockTransport"
+    hub.replace(module.MockTransport, "handle_request", lambda original: _seen(name, original))
+    hub.replace(module.MockTransport, "handle_async_request", lambda original: _seen(name, original))
 
 
 class _Types:
@@ -133,6 +136,19 @@ def _async(made: _Types, original: Any) -> Any:
         return response
 
     return handle_async_request
+
+
+def _seen(name: str, original: Any) -> Any:
+    """A user's own mock answers; that it did explains why nothing got here."""
+
+    def handle(self: Any, request: Any) -> Any:
+        gate = hub.gate()
+        if gate is not None:
+            gate.answered_elsewhere(name, request.method, str(request.url))
+        # A coroutine in the one case, a response in the other.
+        return original(self, request)
+
+    return handle
 
 
 def _tee(below: Iterable[bytes], watch: Watch) -> Iterator[bytes]:

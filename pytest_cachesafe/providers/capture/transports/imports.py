@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
+from inspect import iscoroutinefunction
 from types import ModuleType
 from typing import Any
 
@@ -49,6 +50,42 @@ LIBRARIES: Mapping[str, Callable[[Any], None]] = {
 }
 
 
+# Where vcrpy keeps the methods that it found when it was imported: a cassette that is used inside a capture sends
+# through them what it has no record of.
+_KEPT_BY_VCR = (
+    ("_HttpxHttpTransport_handle_request", "httpx", "HTTPTransport", "handle_request"),
+    ("_HttpxAsyncHttpTransport_handle_async_request", "httpx", "AsyncHTTPTransport", "handle_async_request"),
+    ("_Httpx2HttpTransport_handle_request", "httpx2", "HTTPTransport", "handle_request"),
+    ("_Httpx2AsyncHttpTransport_handle_async_request", "httpx2", "AsyncHTTPTransport", "handle_async_request"),
+    ("_AiohttpClientSessionRequest", "aiohttp", "ClientSession", "_request"),
+)
+
+
+def _cassettes() -> None:
+    """Have cassettes send through our replacements for as long as these stand."""
+    kept = sys.modules.get("vcr.patch")
+    for name, module, cls, method in _KEPT_BY_VCR:
+        owner = getattr(sys.modules.get(module), cls, None)
+        if kept is not None and owner is not None and hasattr(kept, name):
+            ours = getattr(owner, method)
+            hub.replace(kept, name, lambda original, ours=ours: _same(ours, original))
+
+
+def _same(ours: Any, original: Any) -> Any:
+    # A function of its own, as each replacement is taken out by itself.
+    if iscoroutinefunction(original):
+
+        async def send_async(*args: Any, **options: Any) -> Any:
+            return await ours(*args, **options)
+
+        return send_async
+
+    def send(*args: Any, **options: Any) -> Any:
+        return ours(*args, **options)
+
+    return send
+
+
 def install_imported() -> None:
     """Patch what is imported already."""
     for name, install in LIBRARIES.items():
@@ -56,6 +93,7 @@ def install_imported() -> None:
         # A module that is only half loaded (an import in another thread) is patched by the watcher, if it is there.
         if module is not None and not getattr(getattr(module, "__spec__", None), "_initializing", False):
             install(module)
+    _cassettes()
 
 
 class Watcher(MetaPathFinder):
