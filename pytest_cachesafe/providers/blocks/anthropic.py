@@ -73,6 +73,8 @@ def _nested_markers(value: Any, path: str) -> Iterator[Marker]:
         for key, item in value.items():
             if key in _OPAQUE or key == "cache_control":
                 continue
+            if type(item) is str:
+                continue
             where = f"{path}.{key}" if path else key
             if isinstance(item, Mapping):
                 marker = _marker(item.get("cache_control"), where)

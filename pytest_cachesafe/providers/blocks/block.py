@@ -65,3 +65,5 @@ class Layout:
     # the last block of the initial developer messages.
     ends: tuple[int, ...] = ()
     developer_end: int | None = None
+    # Indexes of the blocks that are marked, are thinking, or are results of tools that the provider runs, in order.
+    special: list[int] = field(default_factory=list)

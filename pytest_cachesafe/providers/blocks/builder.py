@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import marshal
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import is_
 from typing import Any, NamedTuple
 
 from pytest_cachesafe.providers.blocks.block import Block, Level, Marker
 from pytest_cachesafe.providers.blocks.canonical import digest, plain_text
 from pytest_cachesafe.usage import UsageError
 
-__all__ = ["Builder", "Item", "Place", "Plan", "Section", "extend", "leading", "listed", "mapping"]
+__all__ = [
+    "SERVER_RESULTS", "THINKING", "Builder", "Item", "Place", "Plan", "Section", "extend", "leading", "listed",
+    "mapping", "same_front",
+]  # fmt: skip
 
 # Keys under which blocks hold blocks or fields again; whatever else is no text is a JSON value, whose order counts.
 _STRUCTURE = frozenset(
@@ -20,6 +25,19 @@ _STRUCTURE = frozenset(
         *("image_url", "cachePoint", "image", "document", "reasoningContent", "reasoningText", "inlineData"),
     )
 )
+
+
+# Results of tools that Anthropic runs itself: it puts breakpoints of its own on them.
+SERVER_RESULTS = frozenset(
+    (
+        *("web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result"),
+        *("bash_code_execution_tool_result", "text_editor_code_execution_tool_result", "tool_search_tool_result"),
+    )
+)
+THINKING = frozenset(("thinking", "redacted_thinking"))
+SPECIAL = SERVER_RESULTS | THINKING
+# How many values are compared at once.
+_STRIDE = 64
 
 
 class Place(NamedTuple):
@@ -40,8 +58,16 @@ class Item:
     unknown: list[tuple[str, str]] = field(default_factory=list)
     # What counts for a whole level once it is anywhere in the request ("images", "citations"): name -> first path.
     traits: dict[str, str] = field(default_factory=dict)
+    # Blocks to be found again without looking at all of them, by number in `blocks`: thinking, results of tools that
+    # the provider runs, marked ones.
+    special: list[int] = field(default_factory=list)
     # What `==` on the datum does not tell (order of keys, 1 against true): None: nothing; False: not known.
     exact: bytes | bool | None = None
+
+    @property
+    def notable(self) -> bool:
+        """Whether there is more to it than blocks."""
+        return bool(self.markers or self.unknown or self.traits or self.special)
 
     def moved(self, before: Place, runs: frozenset[str]) -> Item:
         """The same item at another place of the chain; nothing is hashed again."""
@@ -125,7 +151,10 @@ class Builder:
     def item(self, datum: Any) -> Item:
         """Everything collected."""
         exact = None if _plain(datum) else _exact(datum)
-        return Item(self._blocks, self.before, self.place, self._markers, self._unknown, self._traits, exact)
+        special = [i for i, b in enumerate(self._blocks) if b.marker is not None or b.kind in SPECIAL]
+        return Item(
+            self._blocks, self.before, self.place, self._markers, self._unknown, self._traits, special, exact
+        )  # fmt: skip
 
 
 def _plain(value: Any) -> bool:
@@ -172,6 +201,8 @@ class Section:
     ends: list[int]
     before: Place
     context: tuple[Any, ...]
+    # Numbers of the items that are `notable`.
+    notable: list[int]
 
     @property
     def after(self) -> Place:
@@ -187,12 +218,22 @@ def _same(old: Any, item: Item, new: Any) -> bool:
     return item.exact is None or (item.exact is not False and item.exact == _exact(new))
 
 
+def same_front(a: Sequence[Any], b: Sequence[Any]) -> int:
+    """How many objects at the front of two lists are the very same ones."""
+    n, most = 0, min(len(a), len(b))
+    while n < most and all(map(is_, a[n : n + _STRIDE], b[n : n + _STRIDE])):
+        n += _STRIDE
+    n = min(n, most)
+    while n < most and a[n] is b[n]:
+        n += 1
+    return n
+
+
 def leading(earlier: Section, values: Sequence[Any]) -> int:
     """How many data at the front are those of the earlier section."""
-    n = 0
-    for old, item, new in zip(earlier.values, earlier.items, values):  # noqa: B905 (as far as both go)
-        if not _same(old, item, new):
-            break
+    n = same_front(earlier.values, values)
+    most = min(len(earlier.values), len(values))
+    while n < most and _same(earlier.values[n], earlier.items[n], values[n]):
         n += 1
     return n
 
@@ -208,12 +249,15 @@ def extend(plan: Plan, place: Place, runs: frozenset[str], earlier: Section | No
     n = 0
     if earlier is not None and (earlier.before == place or not earlier.items):
         n = leading(earlier, plan.values)
-    items = earlier.items[:n] if earlier is not None else []
-    ends = earlier.ends[:n] if earlier is not None else []
-    blocks = earlier.blocks[: ends[-1]] if earlier is not None and ends else []
-    now = items[-1].after if items else place
+    if earlier is None:
+        section = Section(plan.values, [], [], [], place, plan.context, [])
+    else:
+        ends = earlier.ends[:n]
+        notable = earlier.notable[: bisect_left(earlier.notable, n)]
+        blocks = earlier.blocks[: ends[-1] if ends else 0]
+        section = Section(plan.values, earlier.items[:n], blocks, ends, place, plan.context, notable)
     for i in range(n, len(plan.values)):
-        datum = plan.values[i]
+        datum, now = plan.values[i], section.after
         if earlier is not None and i < len(earlier.items) and _same(earlier.values[i], earlier.items[i], datum):
             item = earlier.items[i]
             item = item if item.before == now else item.moved(now, runs)
@@ -221,11 +265,12 @@ def extend(plan: Plan, place: Place, runs: frozenset[str], earlier: Section | No
             builder = Builder(now, runs)
             plan.expand(builder, datum, i)
             item = builder.item(datum)
-        items.append(item)
-        blocks.extend(item.blocks)
-        ends.append(len(blocks))
-        now = item.after
-    return Section(plan.values, items, blocks, ends, place, plan.context)
+        if item.notable:
+            section.notable.append(i)
+        section.items.append(item)
+        section.blocks.extend(item.blocks)
+        section.ends.append(len(section.blocks))
+    return section
 
 
 def mapping(value: Any) -> Mapping[str, Any]:

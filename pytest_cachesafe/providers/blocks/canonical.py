@@ -24,6 +24,7 @@ _WRAPPED = ("toolUse", "toolResult", "functionCall", "functionResponse", "search
 _MEDIA = frozenset(("image", "image_url", "input_image", "video", "audio", "input_audio", "computer_screenshot"))
 _FILES = frozenset(("document", "file", "input_file"))
 _DIGEST = 16
+_TEXTUAL = frozenset(("text", "input_text", "output_text", "thinking", "redacted_thinking", "tool_use"))
 
 
 def digest(text: str) -> bytes:
@@ -101,6 +102,12 @@ def plain_text(block: Any) -> str:
 
     A text block gives its text, a tool call its name and compact JSON input, a result the texts in it.
     """
+    if type(block) is dict:
+        kind = block.get("type")
+        if kind == "text" and type(block.get("text")) is str and not block.get("citations"):
+            return str(block["text"])
+        if kind == "tool_result" and type(block.get("content")) is str:
+            return str(block["content"])
     return "\n".join(_texts(block))
 
 
@@ -156,6 +163,8 @@ def media(block: Any) -> Iterator[tuple[str, int]]:
     if not isinstance(block, Mapping):
         return
     kind = block.get("type")
+    if kind in _TEXTUAL or (kind == "tool_result" and isinstance(block.get("content"), str)):
+        return
     for name in ("image", "document", "video", "audio"):
         if isinstance(block.get(name), Mapping) and kind is None:
             yield ("document" if name == "document" else "image"), _size(block[name])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -96,31 +97,37 @@ def _layout(exchange: Exchange, sections: Mapping[str, Section]) -> Layout:
     markers: list[Marker] = []
     unknown: list[tuple[str, str]] = []
     traits: dict[str, str] = {}
+    special: list[int] = []
     for section in sections.values():
+        for i in section.notable:
+            item = section.items[i]
+            markers += item.markers
+            unknown += item.unknown
+            for name, path in item.traits.items():
+                traits.setdefault(name, path)
+            begin = len(blocks) + section.ends[i] - len(item.blocks)
+            special += [begin + n for n in item.special]
         blocks += section.blocks
-        for item in section.items:
-            if item.markers:
-                markers += item.markers
-            if item.unknown:
-                unknown += item.unknown
-            if item.traits:
-                for name, path in item.traits.items():
-                    traits.setdefault(name, path)
-    layout = Layout(blocks, markers, settings_of(exchange.api, exchange.body, traits), unknown=unknown)
+    layout = Layout(
+        blocks, markers, settings_of(exchange.api, exchange.body, traits), unknown=unknown, special=special
+    )  # fmt: skip
     if exchange.api in ("messages", "invoke"):
         layout.automatic = anthropic.automatic(exchange.body)
         if layout.automatic is not None:
-            _place(layout.automatic, blocks)
+            _place(layout.automatic, layout)
     if exchange.provider == "openai" and exchange.api in ("chat", "responses"):
         ends, layout.developer_end = openai.eligible_ends(sections, _ENDS)
         layout.ends = tuple(ends)
     return layout
 
 
-def _place(marker: Marker, blocks: list[Block]) -> None:
+def _place(marker: Marker, layout: Layout) -> None:
     """Put the automatic marker on the last block that can carry one; nowhere if there is none, or if it has one."""
+    blocks = layout.blocks
     for i in range(len(blocks) - 1, -1, -1):
         if blocks[i].markable:
             if blocks[i].marker is None:
                 blocks[i] = replace(blocks[i], marker=marker)
+                if i not in layout.special:
+                    insort(layout.special, i)
             return

@@ -37,7 +37,8 @@ class BreakpointCache:
         implicit = options.get("mode") != "explicit"
         ttl = options.get("ttl")
         ttl = ttl if isinstance(ttl, str) else "30m"
-        explicit = [(i, block.marker.ttl) for i, block in enumerate(asked.blocks) if block.marker is not None]
+        marks = [(i, asked.blocks[i].marker) for i in asked.special]
+        explicit = [(i, marker.ttl) for i, marker in marks if marker is not None]
         ends = layout.ends if implicit else ()
         hit = self._find(asked, [i for i, _ in explicit], ends, layout.developer_end if implicit else None)
         written = explicit[-(self._most - 1) :] if implicit else explicit[-self._most :]

@@ -9,18 +9,12 @@ then from the next earlier explicit marker; a lifetime counts from the start of 
 from __future__ import annotations
 
 from pytest_cachesafe.providers.blocks.block import Marker
+from pytest_cachesafe.providers.blocks.builder import SERVER_RESULTS
 from pytest_cachesafe.providers.cache.outcome import Asked, Outcome, Written, enough
 from pytest_cachesafe.providers.rules.table import ProviderRules
 
 __all__ = ["MarkedCache"]
 
-# Results of tools that the provider runs itself.
-_SERVER_RESULTS = frozenset(
-    (
-        *("web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result"),
-        *("bash_code_execution_tool_result", "text_editor_code_execution_tool_result", "tool_search_tool_result"),
-    )
-)
 _OWN = Marker("", "5m", explicit=False)
 
 
@@ -49,24 +43,27 @@ class MarkedCache:
         return outcome
 
     def _marks(self, asked: Asked) -> list[tuple[int, Marker]]:
-        found = [(i, block.marker) for i, block in enumerate(asked.blocks) if block.marker is not None]
-        if found:
+        blocks, found = asked.blocks, []
+        own = None
+        for i in asked.special:
+            marker = blocks[i].marker
+            if marker is not None:
+                found.append((i, marker))
+            if blocks[i].kind in SERVER_RESULTS:
+                own = i
+        if found and own is not None and blocks[own].marker is None:
             # With any marker the API puts one of its own on results of server tools.
-            at = next(
-                (i for i in range(len(asked.blocks) - 1, -1, -1) if asked.blocks[i].kind in _SERVER_RESULTS), None
-            )
-            if at is not None and asked.blocks[at].marker is None:
-                found = sorted([*found, (at, _OWN)], key=lambda mark: mark[0])
+            found = sorted([*found, (own, _OWN)], key=lambda mark: mark[0])
         return found
 
     def _find(self, asked: Asked, marks: list[tuple[int, Marker]]) -> int | None:
-        positions, path = asked.positions, asked.path
+        path = asked.path
         for n, (at, marker) in enumerate(reversed(marks)):
             if n and not marker.explicit:
                 continue
-            lowest = positions[at] - self._lookback
+            lowest = asked.position(at) - self._lookback
             i = at
-            while i >= 0 and positions[i] > lowest:
+            while i >= 0 and asked.position(i) > lowest:
                 if path[i].live(asked.now):
                     return i
                 i -= 1

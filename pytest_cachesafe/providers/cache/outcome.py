@@ -30,11 +30,17 @@ class Asked:
 
     blocks: Sequence[Block]
     path: Sequence[Node]
-    # Lookback position of each block.
-    positions: Sequence[int]
+    # Indexes of blocks that are marked or otherwise special (see `Layout.special`).
+    special: Sequence[int]
     model: ModelRules | None
     # Seconds: when it was sent.
     now: float
+    # Lookback positions, where they are not those of the blocks.
+    positions: Sequence[int] | None = None
+
+    def position(self, index: int) -> int:
+        """Lookback position of a block."""
+        return self.blocks[index].position if self.positions is None else self.positions[index]
 
 
 @dataclass(slots=True)

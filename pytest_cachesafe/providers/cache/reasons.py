@@ -8,9 +8,9 @@ things changed, the first in the order in which a request is rendered is named; 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from operator import is_not
 
 from pytest_cachesafe.providers.blocks.block import Block, Layout
+from pytest_cachesafe.providers.blocks.builder import same_front
 from pytest_cachesafe.providers.exchange import Exchange
 
 __all__ = ["compared_id", "first_difference", "miss_reason", "not_found"]
@@ -54,10 +54,11 @@ def not_found(api: str) -> str | None:
 
 def first_difference(before: Sequence[Block], after: Sequence[Block]) -> int | None:
     """Index of the first block that differs; None if one list begins with the other."""
-    same = min(len(before), len(after))
     # Blocks that were laid out together are the same objects: what differs is looked for among the others.
-    start = next((i for i, other in enumerate(map(is_not, before, after)) if other), same)
-    return next((i for i in range(start, same) if before[i].key != after[i].key), None)
+    for i in range(same_front(before, after), min(len(before), len(after))):
+        if before[i].key != after[i].key:
+            return i
+    return None
 
 
 def _changed(name: str, before: Layout, after: Layout) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from pytest_cachesafe.providers.blocks.block import Block, Layout, Level
-from pytest_cachesafe.providers.blocks.builder import Builder, Place
+from pytest_cachesafe.providers.blocks.builder import SERVER_RESULTS, THINKING, Builder, Place, same_front
 from pytest_cachesafe.providers.blocks.layout import RUNS, Layouter
 from pytest_cachesafe.providers.blocks.settings import level_of
 from pytest_cachesafe.providers.cache.automatic import BreakpointCache, PrefixKept
@@ -28,6 +28,8 @@ __all__ = ["Prediction", "ProviderCache"]
 
 # How many requests back a request is compared with, to name what changed.
 _COMPARED = 64
+# From how many of the latest ones nodes are taken over: sub-agents interleave.
+_RECENT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,8 @@ class ProviderCache:
     def reset(self) -> None:
         """Forget everything that was sent."""
         self._roots: dict[tuple[object, ...], Node] = {}
+        # The latest requests with equal settings: blocks and their nodes.
+        self._recent: dict[tuple[object, ...], deque[tuple[Sequence[Block], Sequence[Node]]]] = {}
         self._pending: list[_Pending] = []
         self._seen: dict[tuple[object, ...], deque[_Seen]] = {}
         self._held = Held()
@@ -109,11 +113,10 @@ class ProviderCache:
         layout = self._layouter.lay_out(whole)
         provider = self.rules.provider(exchange.provider)
         model = self.rules.for_exchange(exchange)
-        blocks, positions = _effective(exchange, layout, model)
-        root = self._roots.setdefault(_account(exchange), Node(Tokens.exactly(0)))
+        asked = _asked(exchange, layout, model, self._now)
         levels = {name: _level(name, provider, model) for name in layout.settings}
-        path = walk(root, blocks, gates(layout.settings, levels), self.counter)
-        asked = Asked(blocks, path, positions, model, self._now)
+        blocks, path = asked.blocks, self._walk(_account(exchange), asked.blocks, gates(layout.settings, levels))
+        asked.path = path
         outcome = self._outcome(asked, exchange, layout, provider)
         if not known:
             outcome.unsure.append(
@@ -140,6 +143,21 @@ class ProviderCache:
         for pending in self._pending:
             if pending.exchange is exchange:
                 pending.began = at
+
+    def _walk(self, account: tuple[object, ...], blocks: Sequence[Block], keys: Mapping[Level, bytes]) -> list[Node]:
+        """The nodes of a request; those of an earlier one that it goes on from are taken over."""
+        root = self._roots.setdefault(account, Node(Tokens.exactly(0)))
+        recent = self._recent.setdefault((account, *keys.values()), deque(maxlen=_RECENT))
+        known: Sequence[Node] = ()
+        for others, nodes in recent:
+            n = same_front(others, blocks)
+            if n > len(known):
+                known = nodes[:n]
+            if n >= len(others) - 2:
+                break
+        path = walk(root, blocks, keys, self.counter, known)
+        recent.appendleft((blocks, path))
+        return path
 
     def _outcome(self, asked: Asked, exchange: Exchange, layout: Layout, provider: ProviderRules) -> Outcome:
         if exchange.provider in ("anthropic", "bedrock") and exchange.api in ("messages", "invoke", "converse"):
@@ -246,30 +264,31 @@ def _level(name: str, provider: ProviderRules, model: ModelRules | None) -> Leve
     return level_of(name)
 
 
-def _effective(exchange: Exchange, layout: Layout, model: ModelRules | None) -> tuple[list[Block], list[int]]:
-    """The blocks that the model gets, with their positions.
+def _asked(exchange: Exchange, layout: Layout, model: ModelRules | None, now: float) -> Asked:
+    """The blocks that the model gets.
 
     Models that do not keep thinking lose that of earlier turns once the user says something that is no tool result
     ("Prompt caching", caching with thinking blocks): it is not in the prompt then.
     """
     blocks = layout.blocks
-    keeps = model is None or model.keeps_thinking is None or model.keeps_thinking.value
-    if not keeps and exchange.api in ("messages", "invoke", "converse"):
-        last = max((i for i, b in enumerate(blocks) if _speaks(b)), default=-1)
-        kept = [b for i, b in enumerate(blocks) if i > last or b.kind not in ("thinking", "redacted_thinking")]
-        if len(kept) != len(blocks):
-            return kept, list(_positions(kept, RUNS.get(exchange.api, frozenset())))
-    return blocks, [block.position for block in blocks]
+    whole = Asked(blocks, (), layout.special, model, now)
+    if model is None or model.keeps_thinking is None or model.keeps_thinking.value:
+        return whole
+    thinking = [i for i in layout.special if blocks[i].kind in THINKING]
+    if not thinking:
+        return whole
+    last = next((i for i in range(len(blocks) - 1, -1, -1) if _speaks(blocks[i])), -1)
+    kept = [b for i, b in enumerate(blocks) if i > last or b.kind not in THINKING]
+    if len(kept) == len(blocks):
+        return whole
+    builder = Builder(Place(), RUNS.get(exchange.api, frozenset()))
+    positions = [builder.place_of(block.kind) for block in kept]
+    special = [i for i, b in enumerate(kept) if b.marker is not None or b.kind in SERVER_RESULTS]
+    return Asked(kept, (), special, model, now, positions)
 
 
 def _speaks(block: Block) -> bool:
     return block.level == "messages" and block.role == "user" and block.kind != "tool_result"
-
-
-def _positions(blocks: list[Block], runs: frozenset[str]) -> Iterator[int]:
-    builder = Builder(Place(), runs)
-    for block in blocks:
-        yield builder.place_of(block.kind)
 
 
 def _usage(outcome: Outcome, total: Tokens, exchange: Exchange) -> Usage:

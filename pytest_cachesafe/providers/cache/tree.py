@@ -8,6 +8,7 @@ what was seen before; tokens are counted once a node.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from pytest_cachesafe.providers.blocks.block import Block, Level
@@ -64,11 +65,18 @@ def _fixed(value: Any, inside: bool = False) -> str:
     return repr(value)
 
 
-def walk(root: Node, blocks: Sequence[Block], keys: Mapping[Level, bytes], counter: Counter) -> list[Node]:
-    """The node of every block's prefix, made where there is none yet."""
-    path: list[Node] = []
-    node, level = _through(root, keys["tools"]), 0
-    for block in blocks:
+def walk(
+    root: Node, blocks: Sequence[Block], keys: Mapping[Level, bytes], counter: Counter, known: Sequence[Node] = ()
+) -> list[Node]:
+    """The node of every block's prefix, made where there is none yet.
+
+    Args:
+        known: nodes of the first blocks, from another request with the same keys and these very blocks.
+    """
+    path = list(known)
+    level = LEVELS.index(blocks[len(path) - 1].level) if path else 0
+    node = path[-1] if path else _through(root, keys["tools"])
+    for block in islice(blocks, len(path), None):
         while LEVELS[level] != block.level:
             level += 1
             node = _through(node, keys[LEVELS[level]])
