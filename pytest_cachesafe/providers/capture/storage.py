@@ -14,6 +14,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from pytest_cachesafe.providers.capture.compact import HEAD, Sharer
 from pytest_cachesafe.providers.capture.mask import Mask, Redaction
 from pytest_cachesafe.providers.capture.readers.read import read_exchanges
 from pytest_cachesafe.providers.capture.redact import kept_headers
@@ -37,8 +38,15 @@ def exchange_line(exchange: Exchange, mask: Mask | None = None) -> str:
     Args:
         exchange: what was sent; it is left as it is.
         mask: what of the texts may be written; None: all of them, but no keys and users.
+
+    Raises:
+        UsageError: a body that JSON cannot hold.
     """
-    mask = mask or Mask()
+    return _lines(exchange, mask or Mask(), None)[-1]
+
+
+def _lines(exchange: Exchange, mask: Mask, sharer: Sharer | None) -> list[str]:
+    """The line of an exchange, behind those of the values that are new in it."""
     out: dict[str, Any] = {}
     for name in _ORDER:
         value = getattr(exchange, name)
@@ -57,23 +65,29 @@ def exchange_line(exchange: Exchange, mask: Mask | None = None) -> str:
         out[name] = value
     if mask.mode != "none":
         out["redacted"] = mask.mode
+    new: list[str] = []
     try:
-        return json.dumps(out, separators=(",", ":"), allow_nan=False)
+        if sharer is not None:
+            new, out["body"] = sharer.body(out["body"])
+        return [*new, json.dumps(out, separators=(",", ":"), allow_nan=False)]
     except (TypeError, ValueError, RecursionError) as error:
         raise UsageError(f"a request to {exchange.path or exchange.api} cannot be written as JSON: {error}") from None
 
 
 def exchange_lines(
-    exchanges: Iterable[Exchange], redact: Redaction = "none", *, secret: bytes | None = None
+    exchanges: Iterable[Exchange], redact: Redaction = "none", *, compact: bool = False, secret: bytes | None = None
 ) -> Iterator[str]:
-    """The lines of several exchanges; with `redact`, values that are equal anywhere in them stay equal.
+    """The lines of several exchanges; see `write_exchanges` for the arguments.
 
     Raises:
         UsageError: an unknown mode, or a body that JSON cannot hold.
     """
     mask = Mask(redact, secret=secret)
+    sharer = Sharer() if compact else None
+    if compact:
+        yield HEAD
     for exchange in exchanges:
-        yield exchange_line(exchange, mask)
+        yield from _lines(exchange, mask, sharer)
 
 
 def write_exchanges(
@@ -81,6 +95,7 @@ def write_exchanges(
     exchanges: Iterable[Exchange],
     redact: Redaction = "none",
     *,
+    compact: bool = False,
     secret: bytes | None = None,
 ) -> int:
     """Write exchanges as JSON lines, readable by their owner only (mode 0600); returns how many.
@@ -92,6 +107,7 @@ def write_exchanges(
         exchanges: in order.
         redact: "none", "hash" (equal texts stay equal; prefixes can be compared) or "text" (lengths only; `check`
             refuses such a file).
+        compact: write what requests repeat once (see `compact`): to keep, not to hand on.
         secret: of the checksums, to get the same ones in several files.
 
     Raises:
@@ -101,22 +117,27 @@ def write_exchanges(
     if target.is_dir():
         raise UsageError(f"cannot write {os.fspath(path)!r}: it is a directory; name a file")
     temporary = target.with_name(f".{target.name[:100]}.{secrets.token_hex(4)}.tmp")
-    count = 0
+    count = [0]
     try:
         handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         try:
             with os.fdopen(handle, "w", encoding="ascii", newline="\n") as file:
-                for line in exchange_lines(exchanges, redact, secret=secret):
+                for line in exchange_lines(_counted(exchanges, count), redact, compact=compact, secret=secret):
                     file.write(line)
                     file.write("\n")
-                    count += 1
             os.replace(temporary, target)
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
     except OSError as error:
         raise UsageError(f"cannot write {os.fspath(path)!r}: {error.strerror or error}") from None
-    return count
+    return count[0]
+
+
+def _counted(exchanges: Iterable[Exchange], count: list[int]) -> Iterator[Exchange]:
+    for exchange in exchanges:
+        count[0] += 1
+        yield exchange
 
 
 def exchange_from(line: Mapping[str, Any], where: str) -> Exchange:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_cachesafe.providers.capture.compact import is_compact, unshared
 from pytest_cachesafe.providers.capture.readers.text import decoded, json_values, read_bytes
 from pytest_cachesafe.providers.exchange import Exchange
 from pytest_cachesafe.usage import UsageError
@@ -49,6 +50,11 @@ def parse_exchanges(
         return cassette(parse_yaml(text, name), name)
     values = json_values(text, name)
     first = values[0][1]
+    if is_compact(first):
+        values = list(unshared(values, name))
+        if not values:
+            raise UsageError(f"{name}: no requests in it")
+        first = values[0][1]
     if len(values) == 1 and isinstance(first, Mapping) and isinstance(first.get("interactions"), list):
         from pytest_cachesafe.providers.capture.readers.cassettes import cassette
 
