@@ -152,12 +152,26 @@ def test_tables_are_complete() -> None:
 
 
 def test_lint_configuration_is_one(tmp_path: Path) -> None:
-    (table,) = [table for table in tables() if "accept" not in table]
+    (table,) = [table for table in tables() if "extend-exclude" in table]
     (tmp_path / "pyproject.toml").write_text(table, encoding="utf-8")
     settings = load_settings(tmp_path)
     assert settings.ignore == ("CSF106",)
     assert settings.ignored_in("src/demo/one.py") == {"CSF103"}
     assert settings.sources == {"shop.clock.local_time": "clock:minute"}
+
+
+def test_word_tables_in_the_configuration_are_some(tmp_path: Path) -> None:
+    from pytest_cachesafe.semantic.detect import Detector
+    from pytest_cachesafe.semantic.tables.config import read_tables
+
+    (table,) = [table for table in tables() if "[tool.cachesafe.semantic]" in table]
+    (tmp_path / "pyproject.toml").write_text(table, encoding="utf-8")
+    detector = Detector(read_tables(str(tmp_path / "pyproject.toml")))
+    assert detector.compare("Rotate keys in sandbox", "Rotate keys in production").kind == "antonym"
+    assert detector.compare("Set up Falcon", "Set up Heron").kind == "entity"
+    assert detector.compare("Where is my parcel?", "Kindly, where is my shipment?").different_answer == "none"
+    assert detector.compare("Is 1 pallet enough?", "Are 2 crates enough?").different_answer == "none"
+    assert detector.compare("Is 1 pallet enough?", "Are 2 pallets enough?").kind == "number"
 
 
 LINT = "Lint: the same mistakes, found in source"
