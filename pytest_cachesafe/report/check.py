@@ -30,7 +30,10 @@ def _lines(report: CacheReport, verbosity: int, mode: Redact) -> Iterator[str]:
     estimated = "" if report.exact else "; token counts are estimates"
     head = f"{report.provider}{estimated}"
     failures = report.failures()
-    if failures:
+    if report.missed:
+        found = f" (and {number(len(report.findings), 'finding')})" if report.findings else ""
+        yield f"requests are not cached{name}: {visible('; '.join(report.missed))}{found} [{head}]"
+    elif failures:
         yield f"requests are not cache-safe{name}: {visible(failures[0].message)}{_more(report)} [{head}]"
     else:
         apart = f" in {report.conversations} conversations" if report.conversations > 1 else ""
@@ -38,9 +41,9 @@ def _lines(report: CacheReport, verbosity: int, mode: Redact) -> Iterator[str]:
         yield f"requests are cache-safe{name}: {number(len(report.requests), 'request')}{apart}{notes} [{head}]"
     folded = _folded(report.findings)
     shown = folded if verbosity >= 2 else folded[:_SHOWN]
-    for finding, others in shown:
+    for group in shown:
         yield ""
-        yield from _finding(finding, others, report, mode)
+        yield from _finding(group, report, mode)
     if len(folded) > len(shown):
         yield f"  {number(len(folded) - len(shown), 'more finding')} not shown (-vv)"
     if report.findings:
@@ -48,7 +51,7 @@ def _lines(report: CacheReport, verbosity: int, mode: Redact) -> Iterator[str]:
     yield from _requests(report, verbosity)
     for words in report.notes:
         yield f"  note: {visible(words)}"
-    if any(s in str(f.data.get(k, "")) for f, _ in shown for k in ("lead", "before", "after") for s in WIRE_SIGNS):
+    if any(s in str(f.data.get(k, "")) for f, *_ in shown for k in ("lead", "before", "after") for s in WIRE_SIGNS):
         yield f"  {WIRE_LEGEND}"
 
 
@@ -57,19 +60,18 @@ def _more(report: CacheReport) -> str:
     return f" (and {number(rest, 'more finding')})" if rest else ""
 
 
-def _folded(findings: list[Finding]) -> list[tuple[Finding, list[int]]]:
+def _folded(findings: list[Finding]) -> list[list[Finding]]:
     """The same thing at the same place of several requests is told once."""
-    groups: dict[tuple[object, ...], tuple[Finding, list[int]]] = {}
+    groups: dict[tuple[object, ...], list[Finding]] = {}
     for finding in findings:
         key = (finding.code, str(finding.severity), finding.location.path, finding.cause)
-        if key in groups and finding.location.request is not None:
-            groups[key][1].append(finding.location.request)
-        else:
-            groups[key] = (finding, [])
+        groups.setdefault(key, []).append(finding)
     return list(groups.values())
 
 
-def _finding(finding: Finding, others: list[int], report: CacheReport, mode: Redact) -> Iterator[str]:
+def _finding(group: list[Finding], report: CacheReport, mode: Redact) -> Iterator[str]:
+    finding = group[0]
+    others = [f.location.request for f in group[1:]]
     data = finding.data
     yield f"  {finding.severity}: {finding.code}: {visible(finding.message)}"
     if others:
@@ -93,7 +95,7 @@ def _finding(finding: Finding, others: list[int], report: CacheReport, mode: Red
             for line in excerpt(lead + before, lead + after, len(lead), width=_WIDTH - 4, redact_mode=mode):
                 yield f"    {line}"
     if data.get("lost_tokens") is not None:
-        yield f"    lost:   {_lost(finding)}"
+        yield f"    lost:   {_lost(group)}"
     if finding.help:
         yield f"    fix:    {finding.help}"
     sent = report.lines.get(finding.location.request if finding.location.request is not None else -1)
@@ -101,14 +103,19 @@ def _finding(finding: Finding, others: list[int], report: CacheReport, mode: Red
         yield f"    sent:   {visible(sent)}"
 
 
-def _lost(finding: Finding) -> str:
-    data = finding.data
-    low, high = data.get("lost_tokens_band", (0, 0))
-    tokens = data["lost_tokens"]
-    counted = f"{tokens:,} tokens" if low == high else f"about {tokens:,} tokens ({low:,} to {high:,}, estimated)"
-    usd = data.get("lost_usd_per_1000")
-    about = "" if low == high else "about "
-    return counted if usd is None else f"{counted}; {about}{usd:,.2f} USD per 1,000 conversations"
+def _lost(group: list[Finding]) -> str:
+    """Tokens and money of all requests of a group together."""
+    bands = [f.data.get("lost_tokens_band") or (0, 0) for f in group]
+    low, high = (sum(band[i] for band in bands) for i in (0, 1))
+    tokens = sum(f.data["lost_tokens"] or 0 for f in group)
+    words = f"{tokens:,} tokens" if low == high else f"about {tokens:,} tokens ({low:,} to {high:,}, estimated)"
+    if len(group) > 1:
+        words += f" in {len(group)} requests"
+    prices = [f.data.get("lost_usd_per_1000") for f in group]
+    known = [price for price in prices if price is not None]
+    if len(known) < len(prices):
+        return words
+    return f"{words}; {'' if low == high else 'about '}{sum(known):,.2f} USD per 1,000 conversations"
 
 
 def _requests(report: CacheReport, verbosity: int) -> Iterator[str]:

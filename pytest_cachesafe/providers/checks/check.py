@@ -60,22 +60,23 @@ def check_requests(
     from pytest_cachesafe.providers.rules.load import load_rules
     from pytest_cachesafe.report.check import render
 
-    exchanges = exchanges_of(requests, provider, model)
+    given = exchanges_of(requests, provider, model)
     rules = load_rules() if rules is None else rules
-    asked = _asked(exchanges, rules)
+    asked = _asked(given, rules)
     check = _Check(asked, rules, Weigher(rules, count_tokens, prices=prices))
-    report = CacheReport(exchanges[0].provider, name=name, layout=render)
+    report = CacheReport(asked[0].exchange.provider, name=name, layout=render)
     report.findings = check.findings()
     report.requests, causes = predict(asked, rules, count_tokens, check.weigher)
     report.findings += check.expired(causes)
     _reasons(report, check.reasons, causes)
     report.notes = list(_notes(asked, check.weigher))
+    report.opening = asked[0].chat
     report.lines = {i.index: i.exchange.line for i in asked if i.exchange.line is not None}
     report.sort()
     return report
 
 
-def _asked(exchanges: Sequence[Exchange], rules: Rules) -> list[Asked]:
+def _asked(given: Sequence[tuple[Exchange, str | None]], rules: Rules) -> list[Asked]:
     """Every request laid out, as a chat, with the one it is compared with.
 
     Raises:
@@ -85,13 +86,14 @@ def _asked(exchanges: Sequence[Exchange], rules: Rules) -> list[Asked]:
 
     layouter, maker = Layouter(), ChatMaker()
     asked = []
-    for index, exchange in enumerate(exchanges):
+    for index, (exchange, key) in enumerate(given):
         try:
             item = Asked(index, exchange, layouter.lay_out(exchange))
         except UsageError as error:
             raise UsageError(f"request {index}: {error}") from None
         try:
             item.chat = maker.chat(exchange)
+            item.chat.key = key or item.chat.key
             if item.chat.body is not None and exchange.api == "responses" and "input" in item.chat.body:
                 # With the history that the provider holds.
                 item.layout = layouter.lay_out(replace(exchange, body=item.chat.body))

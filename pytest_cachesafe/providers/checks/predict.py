@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.providers.checks.requests import Asked
@@ -22,7 +23,7 @@ def predict(
 
     Requests without times follow each other at once.
     """
-    from pytest_cachesafe.providers.cache.counters import counters
+    from pytest_cachesafe.providers.cache.counters import counters, from_counters
     from pytest_cachesafe.providers.cache.simulate import ProviderCache
     from pytest_cachesafe.providers.checks.hard import hard_errors
     from pytest_cachesafe.providers.money.price import cost, without_caching
@@ -42,10 +43,14 @@ def predict(
         if prediction.cause is not None:
             causes[item.index] = prediction.cause
         verdict.unsure = prediction.unsure
-        verdict.usage = prediction.usage
-        verdict.counters = counters(prediction.usage, exchange)
+        usage = prediction.usage
+        if exchange.usage is not None:
+            # What the model wrote is no matter of caching, but part of the price.
+            usage = replace(usage, output=from_counters(exchange.usage, exchange).output)
+        verdict.usage = usage
+        verdict.counters = counters(usage, exchange)
         if weigher.wants_prices:
             model = weigher.model(item)
-            verdict.cost_usd = cost(prediction.usage, model)
-            verdict.uncached_cost_usd = without_caching(prediction.usage, model)
+            verdict.cost_usd = cost(usage, model)
+            verdict.uncached_cost_usd = without_caching(usage, model)
     return verdicts, causes

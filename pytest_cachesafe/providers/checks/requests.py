@@ -40,14 +40,14 @@ class Asked:
         return what not in self.exchange.omits
 
 
-def exchanges_of(requests: Any, provider: str, model: str | None) -> list[Exchange]:
-    """The requests as exchanges, in order.
+def exchanges_of(requests: Any, provider: str, model: str | None) -> list[tuple[Exchange, str | None]]:
+    """The requests as exchanges, in order, each with the key of its conversation where one was given.
 
     Raises:
         UsageError: none, not requests, an unknown provider, or a body of another provider (with its number).
     """
     if isinstance(requests, prompt.Recording):
-        items: list[Any] = list(requests)
+        items: list[Any] = _recorded(requests)
         if not items:
             raise UsageError("the recording is empty: no request was recorded, nothing to check")
     elif isinstance(requests, (Mapping, Exchange, Chat)):
@@ -62,7 +62,22 @@ def exchanges_of(requests: Any, provider: str, model: str | None) -> list[Exchan
         raise UsageError("no requests: nothing to check")
     if all(isinstance(item, Mapping) and "role" in item and "messages" not in item for item in items):
         raise UsageError('got a list of messages where requests are meant: pass bodies, [{"messages": […], …}, …]')
-    return [_exchange(item, f"request {i}", provider, model) for i, item in enumerate(items)]
+    return [(_exchange(item, f"request {i}", provider, model), _key(item)) for i, item in enumerate(items)]
+
+
+def _recorded(recording: prompt.Recording) -> list[Any]:
+    """Everything in a recording; what was caught and is no chat (the provider would refuse it) as well."""
+    chats = list(recording)
+    caught: list[Exchange] = getattr(recording, "exchanges", [])
+    by_exchange = {id(chat.exchange): chat for chat in chats if chat.exchange is not None}
+    if len(by_exchange) < len(chats):
+        # Requests noted by hand stand among them: their order is known, that of what is no chat is not.
+        return [*chats, *(e for e in caught if id(e) not in by_exchange)]
+    return [by_exchange.get(id(exchange), exchange) for exchange in caught] if caught else list(chats)
+
+
+def _key(item: Any) -> str | None:
+    return item.key if isinstance(item, Chat) else None
 
 
 def _exchange(item: Any, where: str, provider: str, model: str | None) -> Exchange:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Any
 
 from pytest_cachesafe.findings import Finding, Severity
+from pytest_cachesafe.prompt import Chat
 from pytest_cachesafe.providers.cache.usage import Usage
 
 __all__ = ["CacheReport", "RequestVerdict"]
@@ -65,7 +67,11 @@ class CacheReport:
     # Lines of user code that made a request, by its number, where known.
     lines: dict[int, str] = field(default_factory=dict)
     name: str | None = None
+    # What an assertion asked for beside the findings and did not get, one sentence each.
+    missed: list[str] = field(default_factory=list)
     layout: Callable[[CacheReport, int, str], str] | None = None
+    # The first request, for what a lock file keeps of tools and system text.
+    opening: Chat | None = None
 
     def sort(self) -> None:
         """Worst first."""
@@ -90,6 +96,37 @@ class CacheReport:
     def uncached_cost_usd(self) -> float | None:
         """USD of all requests if nothing were cached."""
         return _sum([r.uncached_cost_usd for r in self.requests if r.usage is not None])
+
+    @property
+    def continuing_tokens(self) -> tuple[int, int]:
+        """(read, all) prompt tokens of the requests that continue another one and were answered."""
+        found = [r.usage for r in self.requests if r.against is not None and r.usage is not None]
+        return sum(u.read for u in found), sum(u.total for u in found)
+
+    @property
+    def gate_kind(self) -> str:
+        """What a check of this kind is called in a lock file."""
+        return "provider"
+
+    def gate_values(self) -> dict[str, Any]:
+        """What a lock file keeps of this check."""
+        from pytest_cachesafe.frontends.wire import WireFrontEnd
+
+        reusable = read = 0
+        for verdict in self.requests:
+            before = self.requests[verdict.against].usage if verdict.against is not None else None
+            if verdict.usage is not None and before is not None:
+                reusable += before.total
+                read += min(verdict.usage.read, before.total)
+        worst = self.findings[0] if self.findings else None
+        return {
+            "kind": "provider", "front_end": f"requests to {self.provider}", "exact": self.exact,
+            "requests": len(self.requests), "conversations": self.conversations,
+            "tokens": sum(r.usage.total for r in self.requests if r.usage is not None),
+            "reusable": reusable, "kept": {self.provider: read}, "cost_usd": self.cost_usd,
+            "cause": None if worst is None else worst.code, "place": None if worst is None else worst.location.path,
+            "opening": None if self.opening is None else WireFrontEnd().prompt(self.opening),
+        }  # fmt: skip
 
     def failures(self) -> list[Finding]:
         """Errors and warnings, worst first."""
@@ -130,7 +167,10 @@ class CacheReport:
 
 def _sum(values: list[float | None]) -> float | None:
     known = [v for v in values if v is not None]
-    return sum(known) if known and len(known) == len(values) else None
+    if not known or len(known) < len(values):
+        return None
+    # Sums of the decimal numbers that are shown.
+    return float(sum(Fraction(repr(v)) for v in known))
 
 
 def finding_dict(finding: Finding, redact_mode: str = "none") -> dict[str, Any]:
