@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -237,3 +238,14 @@ def test_failed_requests_write_nothing_and_are_no_finding() -> None:
     reads = [v.usage.read for v in report.requests[1:] if v.usage is not None]
     assert reads[0] == 0
     assert reads[1] > 0
+
+
+def test_every_code_stands_in_the_docs_as_it_is() -> None:
+    docs = (Path(__file__).parents[2] / "docs" / "providers.md").read_text(encoding="utf-8")
+    rows = {line.split("`")[1]: line for line in docs.splitlines() if line.startswith("| `")}
+
+    assert list(rows) == list(CODES)
+    for name, code in CODES.items():
+        weight = f"{code.weight} (400)" if code.refused else code.weight
+        cells = [f"`{name}`", weight, code.says, code.fix, code.anthropic or "", code.openai or ""]
+        assert [cell.strip() for cell in rows[name].strip("|").split(" | ")] == [c.strip() for c in cells]
