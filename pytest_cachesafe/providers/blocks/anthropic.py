@@ -11,13 +11,12 @@ from typing import Any
 
 from pytest_cachesafe.frontends.wire_text import label
 from pytest_cachesafe.providers.blocks.block import Level, Marker
-from pytest_cachesafe.providers.blocks.builder import Builder, Plan, listed
+from pytest_cachesafe.providers.blocks.builder import THINKING, Builder, Plan, listed
 from pytest_cachesafe.providers.blocks.canonical import canonical, fields, media, tool_text
 from pytest_cachesafe.usage import UsageError
 
 __all__ = ["automatic", "is_markable", "plans"]
 
-_UNMARKABLE = frozenset(("thinking", "redacted_thinking"))
 _KNOWN = frozenset(
     (
         *("text", "image", "document", "search_result", "thinking", "redacted_thinking", "tool_use", "tool_result"),
@@ -38,10 +37,12 @@ def plans(body: Mapping[str, Any]) -> list[Plan]:
     """
     if not isinstance(body.get("messages"), (list, tuple)):
         raise UsageError("no list of messages in the body: not a request of the Anthropic Messages API")
-    tools = [(f"tools[{i}]", tool) for i, tool in enumerate(listed(body, "tools"))]
+    system = body.get("system")
+    in_list = isinstance(system, list)
+    blocks = system if isinstance(system, list) else [] if system in (None, "") else [system]
     return [
-        Plan("tools", tools, _tool),
-        Plan("system", _system_blocks(body.get("system")), _system),
+        Plan("tools", listed(body, "tools"), _tool),
+        Plan("system", blocks, _system_list if in_list else _system_alone, (in_list,)),
         Plan("messages", listed(body, "messages"), _message),
     ]
 
@@ -53,7 +54,7 @@ def automatic(body: Mapping[str, Any]) -> Marker | None:
 
 def is_markable(kind: str, block: Any) -> bool:
     """Whether a marker may be on a block: not on thinking, and not on empty text."""
-    if kind in _UNMARKABLE:
+    if kind in THINKING:
         return False
     text = block if isinstance(block, str) else block.get("text") if isinstance(block, Mapping) else None
     return not (kind == "text" and text == "")
@@ -89,8 +90,8 @@ def _nested_markers(value: Any, path: str) -> Iterator[Marker]:
                     yield from _nested_markers(one, f"{where}[{i}]")
 
 
-def _tool(builder: Builder, datum: Any, index: int) -> None:
-    path, tool = datum
+def _tool(builder: Builder, tool: Any, index: int) -> None:
+    path = f"tools[{index}]"
     if not isinstance(tool, Mapping):
         builder.block(path, "tools", "tool", f"tool {tool_text(tool, path)}", tool)
         builder.unknown(path, type(tool).__name__)
@@ -112,17 +113,12 @@ def _tool(builder: Builder, datum: Any, index: int) -> None:
         builder.stray(nested)
 
 
-def _system_blocks(system: Any) -> list[tuple[str, Any]]:
-    if system is None or system == "" or system == []:
-        return []
-    if isinstance(system, list):
-        return [(f"system[{i}]", block) for i, block in enumerate(system)]
-    return [("system", system)]
+def _system_list(builder: Builder, block: Any, index: int) -> None:
+    _content_block(builder, block, f"system[{index}]", "system", "system: ", "system", None)
 
 
-def _system(builder: Builder, datum: Any, index: int) -> None:
-    path, block = datum
-    _content_block(builder, block, path, "system", "system: ", "system", None)
+def _system_alone(builder: Builder, block: Any, index: int) -> None:
+    _content_block(builder, block, "system", "system", "system: ", "system", None)
 
 
 def _message(builder: Builder, message: Any, index: int) -> None:

@@ -63,19 +63,20 @@ class Layouter:
         if not isinstance(body, Mapping):
             raise UsageError(f"the body is {type(body).__name__}; a JSON object is meant")
         plans = _PLANS[exchange.api](body)
-        earlier = self._like(exchange.api, plans)
+        earlier, shared = self._like(exchange.api, plans)
         runs = RUNS.get(exchange.api, frozenset())
         sections: dict[str, Section] = {}
         place = Place()
         for plan in plans:
-            section = sections[plan.name] = extend(plan, place, runs, earlier.get(plan.name))
+            known = shared if plan is plans[-1] else None
+            section = sections[plan.name] = extend(plan, place, runs, earlier.get(plan.name), known)
             # A run does not go on from one level to the next: tools are no messages.
             place = section.after
         self._earlier.appendleft((exchange.api, sections))
         return _layout(exchange, sections)
 
-    def _like(self, api: str, plans: list[Plan]) -> dict[str, Section]:
-        """The sections of the earlier request that shares most with this one; of equal ones the latest."""
+    def _like(self, api: str, plans: list[Plan]) -> tuple[dict[str, Section], int | None]:
+        """The sections of the earlier request that shares most messages with this one, and how many at the front."""
         best: dict[str, Section] = {}
         most = -1
         wanted = len(plans[-1].values)
@@ -89,7 +90,7 @@ class Layouter:
             # All but the newest turn, or but the message that the marker left: there is none better.
             if shared >= min(len(messages.values), wanted) - 2 and shared:
                 break
-        return best
+        return best, (most if best else None)
 
 
 def _layout(exchange: Exchange, sections: Mapping[str, Section]) -> Layout:

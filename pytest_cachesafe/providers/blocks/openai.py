@@ -37,11 +37,10 @@ def _default_ttl(body: Mapping[str, Any]) -> str:
 
 def _tools(body: Mapping[str, Any]) -> Plan:
     name = "functions" if body.get("tools") is None and body.get("functions") is not None else "tools"
-    return Plan("tools", [(f"{name}[{i}]", tool) for i, tool in enumerate(listed(body, name))], _tool)
+    return Plan("tools", listed(body, name), lambda builder, tool, i: _tool(builder, tool, f"{name}[{i}]"), (name,))
 
 
-def _tool(builder: Builder, datum: Any, index: int) -> None:
-    path, tool = datum
+def _tool(builder: Builder, tool: Any, path: str) -> None:
     kind = tool.get("type") if isinstance(tool, Mapping) else None
     text = tool_text(tool, path)
     kind = "tool" if kind in (None, "function", "custom") or not isinstance(kind, str) else kind
