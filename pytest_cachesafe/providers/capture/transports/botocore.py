@@ -62,7 +62,8 @@ class _Watched:
         data = self._below.read(*args, **options)
         if data:
             self._watch.chunk(data)
-        else:
+        if not data or (not args and options.get("amt") is None) or (args and args[0] is None):
+            # Everything was asked for, or nothing is left.
             self._watch.end()
         return data
 
