@@ -63,6 +63,9 @@ def answer(method: str, target: Target) -> RawReply:
     status = 200
     if target.name in _TOKENS:
         body = {"access_token": "cachesafe-not-a-token", "expires_in": 3600, "token_type": "Bearer"}
+    elif target.path == "/info":
+        # Without this flag LangSmith logs that the server is out of date.
+        body = {"instance_flags": {"zstd_compression_enabled": True}}
     elif method.upper() != "GET" and target.path in _LANGSMITH:
         # LangSmith takes anything else for a reason to try again.
         status = 202
