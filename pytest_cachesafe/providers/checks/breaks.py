@@ -68,7 +68,10 @@ def _against(parent: Asked, item: Asked, contents: Contents) -> list[Break]:
         return settings[:1]
     assert parent.chat is not None
     assert item.chat is not None
-    differences = contents.differences(parent.index, parent.chat, item.index, item.chat)
+    differences: list[Difference] = []
+    if shared_blocks(parent, item) < min(len(parent.layout.blocks), len(item.layout.blocks)):
+        # Blocks are equal exactly if their canonical texts are; where none differs there is no need to write them out.
+        differences = contents.differences(parent.index, parent.chat, item.index, item.chat)
     content = [_of_content(d, parent, item) for d in differences if _costs(d, parent, item)]
     notes = [b for b in content if b.note]
     worse = sorted([*settings, *(b for b in content if not b.note)], key=lambda b: b.rank)

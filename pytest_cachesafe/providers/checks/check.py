@@ -15,7 +15,9 @@ from pytest_cachesafe.providers.checks.breaks import Break, breaks_between
 from pytest_cachesafe.providers.checks.codes import CODES, severity_of
 from pytest_cachesafe.providers.checks.content import Contents
 from pytest_cachesafe.providers.checks.findings import of_break, of_fault, of_unread, of_wide
+from pytest_cachesafe.providers.checks.hard import hard_errors
 from pytest_cachesafe.providers.checks.links import link
+from pytest_cachesafe.providers.checks.markers import markers_of
 from pytest_cachesafe.providers.checks.predict import predict
 from pytest_cachesafe.providers.checks.reach import Reach, Unread, marked
 from pytest_cachesafe.providers.checks.replay import rewritten_calls
@@ -26,6 +28,7 @@ from pytest_cachesafe.providers.checks.weigh import Weigher
 from pytest_cachesafe.usage import UsageError
 
 if TYPE_CHECKING:
+    from pytest_cachesafe.prompt import Chat
     from pytest_cachesafe.providers.exchange import Exchange
     from pytest_cachesafe.providers.rules.load import Rules
 
@@ -76,30 +79,30 @@ def check_requests(
     return report
 
 
-def _asked(given: Sequence[tuple[Exchange, str | None]], rules: Rules) -> list[Asked]:
+def _asked(given: Sequence[tuple[Exchange, Chat | None]], rules: Rules) -> list[Asked]:
     """Every request laid out, as a chat, with the one it is compared with.
 
     Raises:
         UsageError: a body that is no request, with its number.
     """
-    from pytest_cachesafe.providers.checks.hard import hard_errors
-
     layouter, maker = Layouter(), ChatMaker()
     asked = []
-    for index, (exchange, key) in enumerate(given):
+    for index, (exchange, chat) in enumerate(given):
         try:
-            item = Asked(index, exchange, layouter.lay_out(exchange))
+            layout = layouter.lay_out(exchange)
+            placed = markers_of(exchange)
+            item = Asked(index, exchange, layout, placed, hard_errors(layout, exchange, rules, placed))
         except UsageError as error:
             raise UsageError(f"request {index}: {error}") from None
         try:
-            item.chat = maker.chat(exchange)
-            item.chat.key = key or item.chat.key
+            item.chat = maker.chat(exchange) if chat is None or chat.exchange is not exchange else chat
+            item.chat.key = item.chat.key if chat is None else chat.key
             if item.chat.body is not None and exchange.api == "responses" and "input" in item.chat.body:
                 # With the history that the provider holds.
                 item.layout = layouter.lay_out(replace(exchange, body=item.chat.body))
         except UsageError as error:
             # What the provider refuses may also be no chat; then that is what is told.
-            if not hard_errors(item.layout, exchange, rules):
+            if not item.refused:
                 raise UsageError(f"request {index}: {error}") from None
         asked.append(item)
     link(asked)
@@ -125,7 +128,7 @@ class _Check:
         lookback = self.weigher.fact("anthropic", "lookback", 20)
         reach = Reach(lookback)
         for item in self.asked:
-            self._faults += [of_fault(fault, item) for fault in faults(item, self.rules)]
+            self._faults += [of_fault(fault, item) for fault in faults(item)]
             found = breaks_between(self.asked, item, contents)
             self._breaks += found
             broken = bool(found)

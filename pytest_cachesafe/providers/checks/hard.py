@@ -7,7 +7,7 @@ caching, pre-warming); Amazon Bedrock User Guide, "Prompt caching" (cachePoint).
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,19 +34,24 @@ class HardError:
     code: str = ""
 
 
-def hard_errors(layout: Layout | None, exchange: Exchange, rules: Any = None) -> list[HardError]:
+def hard_errors(
+    layout: Layout | None, exchange: Exchange, rules: Any = None, placed: Sequence[Placed] | None = None
+) -> list[HardError]:
     """Everything in a request for which the provider refuses it, in the order of the request.
 
     Args:
         layout: the request's blocks; not needed.
         exchange: the request.
+        placed: its markers, where they are known already.
         rules: dated rules; "max_markers" of the provider is read from them, 4 without them.
     """
     # What is refused is read off the body as serialised: blocks do not show every marker.
+    if placed is None:
+        placed = markers_of(exchange)
     if exchange.api == "converse":
-        return list(_converse(exchange, rules))
+        return list(_converse(exchange, list(placed), rules))
     if exchange.api in ("messages", "invoke"):
-        return list(_anthropic(exchange, rules))
+        return list(_anthropic(exchange, placed, rules))
     return []
 
 
@@ -57,8 +62,8 @@ def _most(exchange: Exchange, rules: Any) -> int:
     return int(fact.value) if fact is not None else _MOST
 
 
-def _anthropic(exchange: Exchange, rules: Any) -> Iterator[HardError]:
-    placed = [m for m in markers_of(exchange) if m.place in ("block", "automatic", "sub")]
+def _anthropic(exchange: Exchange, found: Sequence[Placed], rules: Any) -> Iterator[HardError]:
+    placed = [m for m in found if m.place in ("block", "automatic", "sub")]
     explicit = [m for m in placed if m.place == "block"]
     automatic = next((m for m in placed if m.place == "automatic"), None)
     for marker in placed:
@@ -169,8 +174,7 @@ def _prewarm(body: Mapping[str, Any]) -> Iterator[HardError]:
             yield HardError(path, f"a request with max_tokens 0 cannot have {path}", code="prewarm-conflict")
 
 
-def _converse(exchange: Exchange, rules: Any) -> Iterator[HardError]:
-    placed = markers_of(exchange)
+def _converse(exchange: Exchange, placed: list[Placed], rules: Any) -> Iterator[HardError]:
     nova = "nova" in (exchange.model or "")
     for marker in placed:
         if nova and marker.path.startswith("toolConfig"):

@@ -106,26 +106,32 @@ def _message(message: Mapping[str, Any], path: str) -> Iterator[Placed]:
 
 def _block(block: Any, path: str) -> Iterator[Placed]:
     """A content block, blocks inside its result, and what stands where nothing is read."""
-    yield from _on(block, path)
     if not isinstance(block, Mapping):
         return
-    source = block.get("source")
+    if block.get("cache_control") is not None:
+        yield Placed(path, "block", block["cache_control"], block)
+    # Most blocks hold none of these, and a long history has many blocks.
+    if "source" in block:
+        yield from _source(block["source"], path)
+    if "citations" in block:
+        citations = block["citations"]
+        for i, citation in enumerate(_list(citations)):
+            yield from _on(citation, f"{path}.citations[{i}]", "sub")
+        yield from _on(citations, f"{path}.citations", "sub")
+    if isinstance(block.get("content"), list):
+        # Blocks inside a tool result are blocks; those inside a search result are its parts.
+        inside = str(block.get("type")).endswith("tool_result")
+        for i, inner in enumerate(block["content"]):
+            where = f"{path}.content[{i}]"
+            yield from _block(inner, where) if inside else _on(inner, where, "sub")
+
+
+def _source(source: Any, path: str) -> Iterator[Placed]:
     if isinstance(source, Mapping):
         if source.get("cache_control") is not None:
             yield Placed(f"{path}.source", "source", source["cache_control"], source)
         for i, inner in enumerate(_list(source.get("content"))):
             yield from _on(inner, f"{path}.source.content[{i}]", "sub")
-    for i, citation in enumerate(_list(block.get("citations"))):
-        yield from _on(citation, f"{path}.citations[{i}]", "sub")
-    if isinstance(block.get("citations"), Mapping):
-        yield from _on(block["citations"], f"{path}.citations", "sub")
-    # Blocks inside a tool result are blocks; those inside a search result are its parts.
-    inside: Place = "block" if str(block.get("type")).endswith("tool_result") else "sub"
-    for i, inner in enumerate(_list(block.get("content"))):
-        if inside == "block":
-            yield from _block(inner, f"{path}.content[{i}]")
-        else:
-            yield from _on(inner, f"{path}.content[{i}]", "sub")
 
 
 def _members(tool: Mapping[str, Any], path: str) -> Iterator[Placed]:

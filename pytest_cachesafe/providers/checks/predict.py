@@ -25,7 +25,6 @@ def predict(
     """
     from pytest_cachesafe.providers.cache.counters import counters, from_counters
     from pytest_cachesafe.providers.cache.simulate import ProviderCache
-    from pytest_cachesafe.providers.checks.hard import hard_errors
     from pytest_cachesafe.providers.money.price import cost, without_caching
 
     cache = ProviderCache(rules, count_tokens)
@@ -35,7 +34,7 @@ def predict(
         exchange = item.exchange
         verdict = RequestVerdict(item.index, item.conversation, item.parent, exchange.provider, exchange.model)
         verdicts.append(verdict)
-        if item.failed or not item.shows("texts") or hard_errors(item.layout, exchange, rules):
+        if item.failed or not item.shows("texts") or item.refused:
             continue
         prediction = cache.request(exchange)
         if exchange.began_at is None:

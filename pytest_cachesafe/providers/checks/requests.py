@@ -9,6 +9,8 @@ from typing import Any
 from pytest_cachesafe import prompt
 from pytest_cachesafe.prompt import Chat
 from pytest_cachesafe.providers.blocks.block import Layout
+from pytest_cachesafe.providers.checks.hard import HardError
+from pytest_cachesafe.providers.checks.markers import Placed
 from pytest_cachesafe.providers.exchange import APIS, Exchange
 from pytest_cachesafe.usage import UsageError
 
@@ -25,6 +27,9 @@ class Asked:
     index: int
     exchange: Exchange
     layout: Layout
+    # Every marker as serialised, and why the provider refuses the request.
+    placed: Sequence[Placed] = ()
+    refused: Sequence[HardError] = ()
     # The request with its whole history; None if its provider refuses it in a form that cannot be compared.
     chat: Chat | None = None
     parent: int | None = None
@@ -40,8 +45,8 @@ class Asked:
         return what not in self.exchange.omits
 
 
-def exchanges_of(requests: Any, provider: str, model: str | None) -> list[tuple[Exchange, str | None]]:
-    """The requests as exchanges, in order, each with the key of its conversation where one was given.
+def exchanges_of(requests: Any, provider: str, model: str | None) -> list[tuple[Exchange, Chat | None]]:
+    """The requests as exchanges, in order, each with its chat where that was given.
 
     Raises:
         UsageError: none, not requests, an unknown provider, or a body of another provider (with its number).
@@ -62,7 +67,10 @@ def exchanges_of(requests: Any, provider: str, model: str | None) -> list[tuple[
         raise UsageError("no requests: nothing to check")
     if all(isinstance(item, Mapping) and "role" in item and "messages" not in item for item in items):
         raise UsageError('got a list of messages where requests are meant: pass bodies, [{"messages": […], …}, …]')
-    return [(_exchange(item, f"request {i}", provider, model), _key(item)) for i, item in enumerate(items)]
+    return [
+        (_exchange(item, f"request {i}", provider, model), item if isinstance(item, Chat) else None)
+        for i, item in enumerate(items)
+    ]
 
 
 def _recorded(recording: prompt.Recording) -> list[Any]:
@@ -74,10 +82,6 @@ def _recorded(recording: prompt.Recording) -> list[Any]:
         # Requests noted by hand stand among them: their order is known, that of what is no chat is not.
         return [*chats, *(e for e in caught if id(e) not in by_exchange)]
     return [by_exchange.get(id(exchange), exchange) for exchange in caught] if caught else list(chats)
-
-
-def _key(item: Any) -> str | None:
-    return item.key if isinstance(item, Chat) else None
 
 
 def _exchange(item: Any, where: str, provider: str, model: str | None) -> Exchange:

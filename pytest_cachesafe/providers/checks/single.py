@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from pytest_cachesafe.providers.checks.hard import hard_errors
-from pytest_cachesafe.providers.checks.markers import count_anywhere, markers_of
+from pytest_cachesafe.providers.checks.markers import count_anywhere
 from pytest_cachesafe.providers.checks.requests import Asked
 
 __all__ = ["Fault", "faults"]
@@ -29,13 +28,13 @@ class Fault:
     message: str
 
 
-def faults(item: Asked, rules: Any) -> Iterator[Fault]:
+def faults(item: Asked) -> Iterator[Fault]:
     """What is wrong with a request, in its order."""
     exchange = item.exchange
-    for error in hard_errors(item.layout, exchange, rules):
+    for error in item.refused:
         yield Fault(error.code, error.path, error.message)
     if exchange.api in ("messages", "invoke"):
-        for marker in markers_of(exchange):
+        for marker in item.placed:
             words = _PLACES.get(marker.place)
             if words is not None:
                 yield Fault("marker-misplaced", marker.path, words)
@@ -51,7 +50,7 @@ def faults(item: Asked, rules: Any) -> Iterator[Fault]:
         yield from _foreign(item)
     if exchange.provider == "openai":
         options = exchange.body.get("prompt_cache_options")
-        if isinstance(options, dict) and options.get("mode") == "explicit" and not markers_of(exchange):
+        if isinstance(options, dict) and options.get("mode") == "explicit" and not item.placed:
             yield Fault(
                 "explicit-without-marker", "prompt_cache_options.mode", "mode is explicit and no block is marked"
             )
