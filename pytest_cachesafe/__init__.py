@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from pytest_cachesafe.prefix.result import PrefixFailure, StabilityReport
     from pytest_cachesafe.prefix.toggles import Toggle
     from pytest_cachesafe.prompt import Prompt, Turn, UsageError
+    from pytest_cachesafe.providers.assertions import CacheFailure
+    from pytest_cachesafe.providers.capture.reply import Failure, Reply, ToolCall
+    from pytest_cachesafe.providers.capture.session import capture_traffic
+    from pytest_cachesafe.providers.checks.check import check_requests
     from pytest_cachesafe.recording import Recording
     from pytest_cachesafe.reuse import ReuseFailure, assert_reuse, check_reuse
     from pytest_cachesafe.semantic.assertions import assert_distinct, assert_mergeable, assert_no_collisions
@@ -35,20 +39,24 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Accept",
+    "CacheFailure",
     "CachesafeWarning",
     "ChatTemplate",
     "CollisionFailure",
     "CollisionJudge",
+    "Failure",
     "KVFailure",
     "KVProbe",
     "PrefixCache",
     "PrefixFailure",
     "Prompt",
     "Recording",
+    "Reply",
     "ReuseFailure",
     "StabilityReport",
     "Tables",
     "Toggle",
+    "ToolCall",
     "Turn",
     "UsageError",
     "__version__",
@@ -58,7 +66,9 @@ __all__ = [
     "assert_prefix_stable",
     "assert_prefix_stable_async",
     "assert_reuse",
+    "capture_traffic",
     "check_prefix_stable",
+    "check_requests",
     "check_reuse",
     "compare",
     "rag_order",
@@ -70,20 +80,24 @@ __version__ = "0.1.0"
 
 _HOMES = {
     "Accept": "pytest_cachesafe.prefix.accept",
+    "CacheFailure": "pytest_cachesafe.providers.assertions",
     "CachesafeWarning": "pytest_cachesafe.stability",
     "ChatTemplate": "pytest_cachesafe.frontends.template",
     "CollisionFailure": "pytest_cachesafe.semantic.result",
     "CollisionJudge": "pytest_cachesafe.semantic.judge",
+    "Failure": "pytest_cachesafe.providers.capture.reply",
     "KVFailure": "pytest_cachesafe.kv.result",
     "KVProbe": "pytest_cachesafe.kv.probe",
     "PrefixCache": "pytest_cachesafe.engines.cache",
     "PrefixFailure": "pytest_cachesafe.prefix.result",
     "Prompt": "pytest_cachesafe.prompt",
     "Recording": "pytest_cachesafe.recording",
+    "Reply": "pytest_cachesafe.providers.capture.reply",
     "ReuseFailure": "pytest_cachesafe.reuse",
     "StabilityReport": "pytest_cachesafe.prefix.result",
     "Tables": "pytest_cachesafe.semantic.tables",
     "Toggle": "pytest_cachesafe.prefix.toggles",
+    "ToolCall": "pytest_cachesafe.providers.capture.reply",
     "Turn": "pytest_cachesafe.prompt",
     "UsageError": "pytest_cachesafe.prompt",
     "assert_distinct": "pytest_cachesafe.semantic.assertions",
@@ -92,7 +106,9 @@ _HOMES = {
     "assert_prefix_stable": "pytest_cachesafe.stability",
     "assert_prefix_stable_async": "pytest_cachesafe.stability",
     "assert_reuse": "pytest_cachesafe.reuse",
+    "capture_traffic": "pytest_cachesafe.providers.capture.session",
     "check_prefix_stable": "pytest_cachesafe.stability",
+    "check_requests": "pytest_cachesafe.providers.checks.check",
     "check_reuse": "pytest_cachesafe.reuse",
     "compare": "pytest_cachesafe.prefix.compare",
     "rag_order": "pytest_cachesafe.engines.rag",

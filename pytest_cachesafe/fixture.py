@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_cachesafe.frontends.template import ChatTemplate
     from pytest_cachesafe.kv.probe import KVProbe
     from pytest_cachesafe.options import Settings
-    from pytest_cachesafe.recording import Recording
+    from pytest_cachesafe.providers.capture.captured import Captured
     from pytest_cachesafe.semantic.judge import CollisionJudge
 
 __all__ = ["Cachesafe", "SnapshotChanged"]
@@ -39,7 +39,7 @@ class Cachesafe:
         self._templates = templates
         self._probes = probes
         self._names: set[str] = set()
-        self._recordings: list[Recording] = []
+        self._recordings: list[Captured] = []
 
     @property
     def _node(self) -> NodeState:
@@ -126,25 +126,77 @@ class Cachesafe:
         return CollisionJudge(encoder, threshold, **options)
 
     @contextmanager
-    def record(self, template: Any = None, key: str | None = None) -> Iterator[Recording]:
-        """Collect requests as they are sent: `rec.request(messages, tools=…)`, `rec.response(…)`.
+    def record(
+        self,
+        template: Any = None,
+        key: str | None = None,
+        *,
+        replies: Any = None,
+        hosts: Sequence[str] = (),
+        passthrough: Sequence[str] = (),
+        clock: Callable[[], float] | None = None,
+        count_tokens: Callable[[str], int] | None = None,
+        rules: Any = None,
+        answer_errors: bool = True,
+        capture: bool = True,
+    ) -> Iterator[Captured]:
+        """Collect requests as they are sent: those of the LLM SDKs are caught and answered, others noted by hand.
+
+        In the block, what the SDKs of Anthropic, OpenAI, Google and Bedrock send gets a scripted reply with the
+        counters that the provider's cache would give; nothing leaves the machine (see `capture_traffic`). By hand:
+        `rec.request(messages, tools=…)`, `rec.response(…)`.
 
         Args:
             template: what `rec.assert_stable()` renders with; None: as in `assert_prefix_stable`.
             key: conversation key of the requests; requests with different keys are never compared.
+            replies: what the model answers: a text, `Reply`, `Failure`, calls of tools, a list of these, a function of
+                the request, or a mapping from texts; None: "ok" to everything.
+            hosts: further hosts that serve models; passthrough: hosts that are let through.
+            clock: seconds; decides lifetimes in the simulated cache.
+            count_tokens: exact token counts of a text; None: estimates, marked as such.
+            rules: dated provider rules to use instead of the packaged ones.
+            answer_errors: answer 400 where the provider would.
+            capture: False leaves all traffic alone: then only `rec.request(…)` fills the recording.
         """
-        from pytest_cachesafe.recording import Recording
+        if not capture:
+            from pytest_cachesafe.providers.capture.captured import Captured
 
-        made = Recording(template=template, key=key)
-        self._recordings.append(made)
-        yield made
+            made = Captured(template=template, key=key)
+            self._recordings.append(made)
+            yield made
+            return
+        from pytest_cachesafe.providers.capture.session import capture_traffic
+
+        live = bool(self.settings["live"].value)
+        with capture_traffic(
+            replies, template=template, hosts=hosts, passthrough=passthrough, clock=clock, count_tokens=count_tokens,
+            rules=rules, answer_errors=answer_errors, live=live, key=key,
+        ) as caught:  # fmt: skip
+            self._recordings.append(caught)
+            yield caught
+        self._say(caught, live=live)
+
+    def _say(self, caught: Captured, *, live: bool) -> None:
+        """What there is to tell about a capture that ended well."""
+        if not len(caught):
+            for words in caught.notes:
+                self._node.note(words)
+        left = caught.session.script.left if caught.session is not None else 0
+        if left:
+            self._node.note(f"{left} scripted repl{'y was' if left == 1 else 'ies were'} never asked for")
+        if live:
+            from pytest_cachesafe.report.live import live_lines
+
+            for words in live_lines(caught):
+                self._node.note(words)
 
     def close(self) -> None:
         """The test is over: what it recorded and never looked at is said in the summary, unless it failed before."""
         left = [len(made) for made in self._recordings if len(made) and not made.used]
         if left and not self._node.failed:
             requests = f"{sum(left)} request{'s' if sum(left) > 1 else ''}"
-            self._node.note(f"{requests} recorded and never judged: call rec.assert_stable() or rec.assert_reused()")
+            calls = "rec.assert_stable(), assert_cache_safe() or assert_reused()"
+            self._node.note(f"{requests} recorded and never judged: call {calls}")
 
     def snapshot(self, prompt: Prompt | str, name: str = "prefix") -> None:
         """Assert that a prompt is what it was when the test first ran here: "our system and tools prefix is the same".

@@ -12,9 +12,10 @@ if TYPE_CHECKING:
     from pytest_cachesafe.fixture import Cachesafe
     from pytest_cachesafe.frontends.template import ChatTemplate
     from pytest_cachesafe.kv.probe import KVProbe
+    from pytest_cachesafe.providers.capture.captured import Captured
     from pytest_cachesafe.semantic.judge import CollisionJudge
 
-__all__ = ["cachesafe", "chat_template", "prefix_cache", "semantic_cache", "smollm2"]
+__all__ = ["cachesafe", "chat_template", "llm_traffic", "prefix_cache", "semantic_cache", "smollm2"]
 
 
 @pytest.fixture(scope="session")
@@ -57,6 +58,13 @@ def prefix_cache(cachesafe: Cachesafe) -> PrefixCache:
 def semantic_cache(cachesafe: Cachesafe) -> CollisionJudge:
     """A judge of semantic-cache collisions with the encoder and threshold of the options: `cachesafe.semantic()`."""
     return cachesafe.semantic()
+
+
+@pytest.fixture
+def llm_traffic(cachesafe: Cachesafe) -> Generator[Captured, None, None]:
+    """What the LLM SDKs send during the whole test, caught and answered "ok": `cachesafe.record()`."""
+    with cachesafe.record() as caught:
+        yield caught
 
 
 @pytest.fixture(scope="session")

@@ -16,6 +16,7 @@ from pytest_cachesafe.fixtures import (  # noqa: F401  (pytest finds fixtures by
     _cachesafe_templates,
     cachesafe,
     chat_template,
+    llm_traffic,
     prefix_cache,
     semantic_cache,
     smollm2,
@@ -67,6 +68,12 @@ def pytest_configure(config: pytest.Config) -> None:
             _register_gate(config, settings)
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
+        if settings["dummy_keys"].value:
+            from pytest_cachesafe.providers.capture.environment import dummy_keys
+
+            keys = dummy_keys()
+            keys.__enter__()
+            config.add_cleanup(lambda: keys.__exit__(None, None, None))
         if settings["allow_download"].value:
             before = os.environ.get(_DOWNLOAD_VARIABLE)
             os.environ[_DOWNLOAD_VARIABLE] = "1"

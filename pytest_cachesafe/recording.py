@@ -14,6 +14,7 @@ from pytest_cachesafe.prompt import Chat, UsageError
 if TYPE_CHECKING:
     from pytest_cachesafe.engines.cache import PrefixCache
     from pytest_cachesafe.providers.chats import ChatMaker
+    from pytest_cachesafe.providers.checks.result import CacheReport
     from pytest_cachesafe.providers.exchange import Exchange
     from pytest_cachesafe.reuse import EngineReport
 
@@ -35,13 +36,13 @@ class Recording(prompt.Recording):
         self.exchanges: list[Exchange] = []
         # (exchange, why it is no chat): a body in no known shape is kept and said.
         self.unread: list[tuple[Exchange, str]] = []
-        self._read = 0
+        self._taken = 0
         self._maker: ChatMaker | None = None
 
     @property
     def requests(self) -> list[Chat]:
         """Everything recorded so far, in order."""
-        if self._read < len(self.exchanges):
+        if self._taken < len(self.exchanges):
             self._read_exchanges()
         return self._requests
 
@@ -53,7 +54,7 @@ class Recording(prompt.Recording):
         from pytest_cachesafe.providers.chats import ChatMaker
 
         maker = self._maker = self._maker or ChatMaker()
-        new, self._read = self.exchanges[self._read :], len(self.exchanges)
+        new, self._taken = self.exchanges[self._taken :], len(self.exchanges)
         for exchange in new:
             try:
                 chat = maker.chat(exchange)
@@ -131,3 +132,39 @@ class Recording(prompt.Recording):
 
         options.setdefault("template", self.template)
         return assert_reuse(self, engine=engine, **options)
+
+    def assert_cache_safe(self, **options: Any) -> CacheReport:
+        """Assert that nothing is wrong with what was sent, by its provider's rules; takes `check_requests`' options.
+
+        Raises:
+            CacheFailure: a marker is refused or does nothing, or a conversation loses its prefix.
+            UsageError: nothing was recorded.
+        """
+        __tracebackhide__ = True
+        from pytest_cachesafe.providers.assertions import assert_cache_safe
+
+        return assert_cache_safe(self, **options)
+
+    def assert_cached(self, min_share: float = 0.8, **options: Any) -> CacheReport:
+        """Assert which share of the prompt tokens the provider's cache serves, over requests that continue another.
+
+        Raises:
+            CacheFailure: less is read.
+            UsageError: nothing was recorded, or no request continues another.
+        """
+        __tracebackhide__ = True
+        from pytest_cachesafe.providers.assertions import assert_cached
+
+        return assert_cached(self, min_share=min_share, **options)
+
+    def assert_read(self, request: int, at_least: int, **options: Any) -> CacheReport:
+        """Assert how many tokens one request reads from the provider's cache; requests count from 0.
+
+        Raises:
+            CacheFailure: it reads less.
+            UsageError: there is no such request, or it was not answered.
+        """
+        __tracebackhide__ = True
+        from pytest_cachesafe.providers.assertions import assert_read
+
+        return assert_read(self, request=request, at_least=at_least, **options)

@@ -71,6 +71,7 @@ def entry_of(report: Any, test: str, name: str) -> Entry:
     values: dict[str, Any] = report.gate_values()
     identity: Mapping[str, Any] = values.pop("identity", None) or {}
     opening = values.pop("opening", None)
+    values.pop("conversations", None)
     prefix, prefix_tokens = prefix_of(opening) if opening is not None else (None, 0)
     return Entry(
         test,

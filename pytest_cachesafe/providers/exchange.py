@@ -26,7 +26,7 @@ APIS: dict[str, tuple[Provider, str]] = {
 
 @dataclass(slots=True)
 class Exchange:
-    """A request as sent. Nothing in it identifies an account: keys are hashed into `scope`, headers are allow-listed."""
+    """A request as sent. Nothing in it identifies an account: keys are hashed into `scope`, headers allow-listed."""
 
     provider: Provider
     api: Api

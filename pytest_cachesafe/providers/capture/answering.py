@@ -62,12 +62,24 @@ class Session:
         self._answer_errors = answer_errors and not live
         self._clock = clock if clock is not None else time.monotonic
         self._start = self._clock()
+        self.rules = rules
+        self._count_tokens = count_tokens
         self._predictor = Predictor(rules, count_tokens)
         self._ids = Ids()
         self._interner = Interner()
         self._lock = RLock()
         # Names and addresses that sockets may reach: where requests were let through.
         self._open: set[str] = set()
+
+    @property
+    def count_tokens(self) -> Callable[[str], int] | None:
+        """What tokens are counted with; None: estimates."""
+        return self._count_tokens
+
+    @count_tokens.setter
+    def count_tokens(self, counter: Callable[[str], int] | None) -> None:
+        self._count_tokens = counter
+        self._predictor = Predictor(self.rules, counter)
 
     # What transports ask (transports.gate.Gate).
 
