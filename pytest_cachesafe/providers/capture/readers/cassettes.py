@@ -106,7 +106,7 @@ def _exchange(request: Mapping[str, Any], where: str, interner: Interner) -> Exc
         return found.name
     if found.kind == "unknown":
         return f"{method} to {found.host or 'another host'}"
-    data = _plain(_bytes(request.get("body")), headers.get("content-encoding", ""))
+    data = _plain(_bytes(_recorded(request, "body")), headers.get("content-encoding", ""))
     try:
         body = json.loads(data)
     except RecursionError:
@@ -139,12 +139,18 @@ def _answer(exchange: Exchange, response: Mapping[str, Any]) -> None:
     code = response.get("status_code", code)
     exchange.status = code if isinstance(code, int) else None
     headers = lower_headers(_headers(response.get("headers")))
-    body = response.get("body", response.get("content"))
+    body = _recorded(response, "body", "content")
     data = _plain(_bytes(body), headers.get("content-encoding", ""))
     if data:
         exchange.reply = assembled(data, headers.get("content-type", ""), exchange.api)
     if exchange.reply is not None:
         exchange.usage = usage_of(exchange.reply, exchange.api)
+
+
+def _recorded(message: Mapping[str, Any], *names: str) -> Any:
+    """The body of a message; projects that want to read their cassettes keep the JSON itself, as `parsed_body`."""
+    found = next((message[name] for name in names if message.get(name) not in (None, "", b"")), None)
+    return message.get("parsed_body") if found is None else found
 
 
 def _headers(given: Any) -> Iterator[tuple[str, str]]:
