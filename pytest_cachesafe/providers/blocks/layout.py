@@ -29,7 +29,7 @@ _PLANS: dict[str, Callable[[Mapping[str, Any]], list[Plan]]] = {
 # know no such rule.
 RUNS = {"messages": frozenset(("tool_use", "tool_result"))}
 # How many earlier requests are looked at for one that this continues: sub-agents interleave.
-_KEPT = 8
+_KEPT = 16
 # OpenAI looks at up to 20 eligible message ends before the latest one.
 _ENDS = 21
 

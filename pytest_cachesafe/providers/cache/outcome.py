@@ -56,8 +56,7 @@ class Outcome:
     pending: list[tuple[Node, str, float]] = field(default_factory=list)
     # Anything else to do then.
     then: Callable[[], None] | None = None
-    # Why less was read than an earlier request had written: "no-marker", "below-minimum", "expired",
-    # "out-of-lookback", "not-begun"; None: everything there was, or nothing was there.
+    # See `simulate.Prediction`.
     cause: str | None = None
     # What the documents leave open here, in words.
     unsure: list[str] = field(default_factory=list)

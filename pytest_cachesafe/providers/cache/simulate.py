@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +29,7 @@ __all__ = ["Prediction", "ProviderCache"]
 # How many requests back a request is compared with, to name what changed.
 _COMPARED = 64
 # From how many of the latest ones nodes are taken over: sub-agents interleave.
-_RECENT = 8
+_RECENT = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +45,8 @@ class Prediction:
     miss: str | None = None
     # Tokens behind the first difference to that request; None without a reason.
     missed: int | None = None
-    # Why less was read than an earlier request had written for this very prefix: "no-marker", "below-minimum",
-    # "expired", "out-of-lookback", "not-begun"; None: everything that was there was read.
+    # Why less was read than an earlier request had written for this very prefix ("expired", "out-of-lookback",
+    # "not-begun", "no-marker"), or why nothing can be ("no-marker", "below-minimum"); None: all there was, was read.
     cause: str | None = None
     # Path of the block at which the entry that was read ends, and entries written.
     read_at: str | None = None
@@ -93,8 +93,8 @@ class ProviderCache:
     def reset(self) -> None:
         """Forget everything that was sent."""
         self._roots: dict[tuple[object, ...], Node] = {}
-        # The latest requests with equal settings: blocks and their nodes.
-        self._recent: dict[tuple[object, ...], deque[tuple[Sequence[Block], Sequence[Node]]]] = {}
+        # The latest requests: account and settings, blocks, and their nodes.
+        self._recent: deque[tuple[tuple[object, ...], Sequence[Block], Sequence[Node]]] = deque(maxlen=_RECENT)
         self._pending: list[_Pending] = []
         self._seen: dict[tuple[object, ...], deque[_Seen]] = {}
         self._held = Held()
@@ -118,6 +118,10 @@ class ProviderCache:
         blocks, path = asked.blocks, self._walk(_account(exchange), asked.blocks, gates(layout.settings, levels))
         asked.path = path
         outcome = self._outcome(asked, exchange, layout, provider)
+        outcome.unsure += [
+            f"{path}: whether a marker inside a block counts is not documented; here it does not"
+            for path in _inner(layout)
+        ]
         if not known:
             outcome.unsure.append(
                 "the history that the provider holds for this request was not seen: it is not counted"
@@ -147,16 +151,16 @@ class ProviderCache:
     def _walk(self, account: tuple[object, ...], blocks: Sequence[Block], keys: Mapping[Level, bytes]) -> list[Node]:
         """The nodes of a request; those of an earlier one that it goes on from are taken over."""
         root = self._roots.setdefault(account, Node(Tokens.exactly(0)))
-        recent = self._recent.setdefault((account, *keys.values()), deque(maxlen=_RECENT))
+        name = (account, *keys.values())
         known: Sequence[Node] = ()
-        for others, nodes in recent:
-            n = same_front(others, blocks)
+        for other, others, nodes in self._recent:
+            n = same_front(others, blocks) if other == name else 0
             if n > len(known):
                 known = nodes[:n]
-            if n >= len(others) - 2:
-                break
+                if n >= len(others) - 2:
+                    break
         path = walk(root, blocks, keys, self.counter, known)
-        recent.appendleft((blocks, path))
+        self._recent.appendleft((name, blocks, path))
         return path
 
     def _outcome(self, asked: Asked, exchange: Exchange, layout: Layout, provider: ProviderRules) -> Outcome:
@@ -240,6 +244,16 @@ class ProviderCache:
         at = min(at or 0, len(path))
         total = path[-1].tokens.best if path else 0
         return reason, total - (path[at - 1].tokens.best if at else 0)
+
+
+def _inner(layout: Layout) -> Iterator[str]:
+    """Paths of markers on a part of a block."""
+    if len(layout.markers) > sum(layout.blocks[i].marker is not None for i in layout.special):
+        holders = {block.path for block in layout.blocks if ".content[" in block.path}
+        for marker in layout.markers:
+            outer = marker.path.rpartition(".content[")[0]
+            if outer in holders:
+                yield marker.path
 
 
 def _failed(exchange: Exchange) -> bool:
