@@ -135,6 +135,18 @@ def _prefix_change(value: Any) -> str:
     return str(value)
 
 
+def _reports(value: Any) -> tuple[str, ...]:
+    from pytest_cachesafe.gate.collect import parse_formats
+    from pytest_cachesafe.usage import UsageError
+
+    words = _words(value)
+    try:
+        parse_formats(words)
+    except UsageError as error:
+        raise ValueError(str(error)) from None
+    return words
+
+
 def _share(value: Any) -> float:
     return _number(value, "a share from 0 to 1, such as 0.8", 1.0)
 
@@ -277,6 +289,15 @@ OPTIONS: tuple[Option, ...] = (
         marker=False,
         switch=True,
         ini="bool",
+    ),
+    Option(
+        "report",
+        (),
+        "Reports of the run: html, markdown, json, sarif, each with :PATH if wanted, and github; comma separated.",
+        _reports,
+        marker=False,
+        ini="args",
+        metavar="FORMATS",
     ),
     Option(
         "min_cached_share",

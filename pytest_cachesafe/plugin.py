@@ -61,11 +61,12 @@ def pytest_configure(config: pytest.Config) -> None:
     if wrong:
         raise pytest.UsageError(wrong[0])
     if options.given(config) or _lock_is_there(config):
+        from pytest_cachesafe.gate.register import register
         from pytest_cachesafe.prompt import UsageError
 
         try:
             settings = options.effective(config)
-            _register_gate(config, settings)
+            register(config, settings)
         except UsageError as error:
             raise pytest.UsageError(str(error)) from None
         if settings["dummy_keys"].value:
@@ -87,17 +88,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def _lock_is_there(config: pytest.Config) -> bool:
     return os.path.isfile(os.path.join(config.rootpath, "cachesafe.lock.jsonl"))
-
-
-def _register_gate(config: pytest.Config, settings: Any) -> None:
-    wanted = ("lock", "gate", "update", "update_new_only", "informational")
-    if not any(settings[name].origin != "default" for name in wanted) and not _lock_is_there(config):
-        return
-    from pytest_cachesafe.gate.hooks import gate_hooks
-
-    hooks = gate_hooks(config, settings)
-    if hooks is not None:
-        config.pluginmanager.register(hooks, "cachesafe-gate")
 
 
 def _restore(value: str | None) -> None:
@@ -164,6 +154,7 @@ def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object
     """The test is known to the assertions from set-up to tear-down."""
     state = node.NodeState(item)
     state.gate = item.config.pluginmanager.get_plugin("cachesafe-gate")
+    state.collector = item.config.pluginmanager.get_plugin("cachesafe-report")
     node.push(state)
     try:
         return (yield)

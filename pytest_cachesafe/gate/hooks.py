@@ -111,7 +111,12 @@ class GateHooks:
         gate = self.gate
         gate.bounds = bounds | {"prefix": Bound("prefix")} if action == "fail" else bounds
         gate.prefix_change = action
+        gate.listener = self._regressed if node.collector is not None else None
         gate.check(report, node.nodeid)
+
+    def _regressed(self, test: str, name: str, text: str, failed: bool) -> None:
+        collector: Any = self.config.pluginmanager.get_plugin("cachesafe-report")
+        collector.regressed(test, name, text, failed=failed)
 
     # The run.
 

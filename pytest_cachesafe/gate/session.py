@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -62,6 +62,8 @@ class Gate:
     _names: dict[str, dict[str, int]] = field(default_factory=dict)
     # (test, sentence): told at the end of the run.
     told: list[tuple[str, str]] = field(default_factory=list)
+    # Told of everything that got worse: (test, name, text, whether it failed the test).
+    listener: Callable[[str, str, str, bool], None] | None = None
     _lock: Lock | None = None
     _read: bool = False
 
@@ -158,6 +160,8 @@ class Gate:
 
     def _fail(self, entry: Entry, words: str) -> None:
         text = f"cache regression in {entry.name}: {words}"
+        if self.listener is not None:
+            self.listener(entry.test, entry.name, text.split("\n")[0], not self.informational)
         if self.informational:
             self.told.append((entry.test, text.split("\n")[0]))
             return

@@ -77,6 +77,8 @@ class NodeState:
         self.reruns_done: dict[str, Any] = {}
         # The gate of the session, where there is one (`gate.hooks`).
         self.gate: Any = None
+        # What takes every report of the session, where reports are asked for (`gate.collect`).
+        self.collector: Any = None
 
     def begin_attempt(self) -> None:
         """Forget everything: a plugin that repeats failing tests starts the same item again."""
@@ -87,6 +89,8 @@ class NodeState:
         self.reruns_done.clear()
         if self.gate is not None:
             self.gate.begin(self.nodeid)
+        if self.collector is not None:
+            self.collector.begin(self.nodeid)
         properties = self._item.user_properties
         properties[:] = [pair for pair in properties if not str(pair[0]).startswith("cachesafe_")]
 
@@ -143,6 +147,8 @@ class NodeState:
         self.records += 1
         if self.records > self.MOST_RECORDS:
             return
+        if self.collector is not None and hasattr(report, "gate_kind"):
+            self.collector.add(report, self.nodeid)
         suffix = "" if self.records == 1 else f"_{self.records}"
         values = report.as_dict()
         # What an engine finds of the same requests stands beside what is stable of them.

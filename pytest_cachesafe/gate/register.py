@@ -1,0 +1,35 @@
+"""Which parts of the gate a run needs: plugins of their own, registered only where something asks for them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+__all__ = ["register"]
+
+_GATE = ("lock", "gate", "update", "update_new_only", "informational")
+
+
+def register(config: pytest.Config, settings: Mapping[str, Any]) -> None:
+    """Register the gate and the collector of reports, where the options or a lock file ask for them.
+
+    Raises:
+        UsageError: options that exclude each other, or files that cannot be written.
+    """
+    from pytest_cachesafe.gate.lockfile import DEFAULT_NAME
+
+    asked = any(settings[name].origin != "default" for name in _GATE)
+    if asked or os.path.isfile(os.path.join(config.rootpath, DEFAULT_NAME)):
+        from pytest_cachesafe.gate.hooks import gate_hooks
+
+        hooks = gate_hooks(config, settings)
+        if hooks is not None:
+            config.pluginmanager.register(hooks, "cachesafe-gate")
+    if settings["report"].value:
+        from pytest_cachesafe.gate.collect import Collector, parse_formats
+
+        made = Collector(config, parse_formats(settings["report"].value), settings["redact"].value)
+        config.pluginmanager.register(made, "cachesafe-report")
