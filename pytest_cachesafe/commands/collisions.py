@@ -103,7 +103,8 @@ def run(args: argparse.Namespace) -> Result:
         options = {
             name: imported_function(word, f"--{name}") for name in ("key", "partition") if (word := getattr(args, name))
         }
-        keys = judge.check_keys(found.requests, **options)
+        lines = found.places if found.prompts is not None and found.prompts.unit == "line" else None
+        keys = judge.check_keys(found.requests, lines=lines, **options)
         texts.append(keys.text())
         data["keys"] = keys.as_dict()
         status |= not keys.passed
@@ -169,6 +170,7 @@ class _Read:
         self.prompts: PromptSet | None = None
         self.repeats: RepeatReport | None = None
         self.requests: list[Any] = []
+        self.places: list[int] = []
         self.notes: list[str] = []
         if args.prompts is not None:
             self.prompts = read_prompts(args.prompts, self._keep if args.keys else None)
@@ -176,10 +178,10 @@ class _Read:
             return
         counter = RepeatCounter()
 
-        def each(request: Any) -> None:
+        def each(request: Any, number: int) -> None:
             counter.add(request)
             if args.keys:
-                self._keep(request)
+                self._keep(request, number)
 
         self.prompts, left_out = read_log(args.log, _MOST_OF_LOG, each)
         self.repeats = counter.report() if self.prompts else None
@@ -187,9 +189,10 @@ class _Read:
             first = f"the first {len(self.prompts):,} distinct prompts of the log were compared"
             self.notes.append(f"{first}; {left_out:,} lines hold others")
 
-    def _keep(self, request: Any) -> None:
+    def _keep(self, request: Any, number: int) -> None:
         if len(self.requests) < _MOST_KEYS:
             self.requests.append(request)
+            self.places.append(number)
 
 
 def _judged(args: argparse.Namespace, judge: CollisionJudge, prompts: PromptSet | None) -> CollisionReport:

@@ -22,12 +22,12 @@ _JSON_LINES = (".jsonl", ".ndjson")
 _GZIP_MAGIC = b"\x1f\x8b"
 
 
-def read_prompts(path: str, each: Callable[[Any], object] | None = None) -> PromptSet:
+def read_prompts(path: str, each: Callable[[Any, int], object] | None = None) -> PromptSet:
     """Prompts of a file: a prompt a line (.txt), JSON lines with a text or an object with "prompt" each (.jsonl), or a
     list of such (.json).
 
     Args:
-        each: called with each line as it stands there: a text, or a request.
+        each: called with each line as it stands there, a text or a request, and its number.
 
     Raises:
         UsageError: missing, unreadable, not UTF-8, a blank line or prompt, a prompt that is no text (with its line).
@@ -42,7 +42,7 @@ def read_prompts(path: str, each: Callable[[Any], object] | None = None) -> Prom
             where = f"{name}: line {number}"
             found.add(checked(prompt_in(value, where), where), number)
             if each is not None:
-                each(value)
+                each(value, number)
         return found
     blank = 0
     for number, line in _lines(path):
@@ -56,11 +56,11 @@ def read_prompts(path: str, each: Callable[[Any], object] | None = None) -> Prom
             )
         found.add(checked(line, f"{name}: line {number}"), number)
         if each is not None:
-            each(line)
+            each(line, number)
     return found
 
 
-def _json_list(path: str, each: Callable[[Any], object] | None) -> PromptSet:
+def _json_list(path: str, each: Callable[[Any, int], object] | None) -> PromptSet:
     """One JSON list of prompts; these have no lines of their own and are counted."""
     name = as_name(path)
     try:
@@ -76,7 +76,7 @@ def _json_list(path: str, each: Callable[[Any], object] | None) -> PromptSet:
         where = f"{name}: prompt {index}"
         found.add(checked(prompt_in(item, where), where), index)
         if each is not None:
-            each(item)
+            each(item, index)
     return found
 
 
@@ -100,12 +100,12 @@ def read_pairs(path: str) -> list[tuple[int, Mapping[str, Any]]]:
     return found
 
 
-def read_log(path: str, most: int, each: Callable[[Any], object] | None = None) -> tuple[PromptSet, int]:
+def read_log(path: str, most: int, each: Callable[[Any, int], object] | None = None) -> tuple[PromptSet, int]:
     """Prompts of a log, read line by line; only distinct ones are held.
 
     Args:
         most: distinct prompts that are held.
-        each: called with the JSON value of each line that holds a prompt.
+        each: called with the JSON value of each line that holds a prompt, and the number of the line.
 
     Returns:
         The prompts, and how many lines held one that is not among them.
@@ -120,7 +120,7 @@ def read_log(path: str, most: int, each: Callable[[Any], object] | None = None) 
         where = f"{name}: line {number}"
         text = checked(prompt_in(value, where), where)
         if each is not None:
-            each(value)
+            each(value, number)
         if len(found) < most or text in found:
             found.add(text, number)
         else:

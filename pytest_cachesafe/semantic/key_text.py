@@ -30,18 +30,27 @@ _LONG = 400
 _MOST_LONG = 64
 
 
-def window_findings(encoder: Encoder, texts: Sequence[str], places: Mapping[str, int]) -> Iterator[Finding]:
-    """Keys of which the encoder reads only the beginning, and different keys that are the same to it."""
+def window_findings(
+    encoder: Encoder, texts: Sequence[str], places: Mapping[str, int], lines: Sequence[int] | None = None
+) -> Iterator[Finding]:
+    """Keys of which the encoder reads only the beginning, and different keys that are the same to it.
+
+    Args:
+        places: index of the first request with a key.
+        lines: of the file they come from, one a request, for the message.
+    """
     longer, groups = _by_tokens(encoder, texts) if encoder.window is not None else _by_vectors(encoder, texts)
     reads = f"the {encoder.window} tokens" if encoder.window is not None else "what"
     reads += " that the encoder reads" if encoder.window is not None else " the encoder reads"
     help_ = "embed only the part that varies, or an encoder with a larger window; what lies behind decides nothing"
     for group in groups:
         where = [places[text] for text in group]
+        shown = where if lines is None else [lines[index] for index in where]
         yield Finding(
             "key-equal-after-truncation",
             f"{len(group):,} different keys are the same within {reads}: they share one answer at any threshold "
-            f"(requests {', '.join(map(str, where[:5]))}{', …' if len(where) > 5 else ''})",
+            f"({'requests' if lines is None else 'lines'} {', '.join(map(str, shown[:5]))}"
+            f"{', …' if len(where) > 5 else ''})",
             Severity.ERROR,
             Location(request=where[0]),
             cause="truncation",

@@ -85,6 +85,7 @@ def check_keys(
     key: Callable[[Any], str] | None = None,
     partition: Callable[[Any], Any] | None = None,
     shared: Sequence[str] = (),
+    lines: Sequence[int] | None = None,
 ) -> KeyReport:
     """Check what a cache embeds (`key`) and what it filters by (`partition`).
 
@@ -93,6 +94,7 @@ def check_keys(
         key: the text that is embedded, from a request; the last user message without it.
         partition: what must be equal besides (tenant, model, checksum of the system prompt …); nothing without it.
         shared: parts that may share a key on purpose: history, system, tenant, user, model, tools.
+        lines: of the file they come from, one a request, for messages; without them requests count from 0.
 
     Raises:
         UsageError: no requests, an unknown part, a key that is no text or blank, a partition that cannot be compared,
@@ -109,19 +111,21 @@ def check_keys(
     if not given:
         raise UsageError("no requests: there are no keys to check")
     make = _Keys(key, partition)
-    made = [make(request, f"request {index}") for index, request in enumerate(given)]
+    made = [make(request, _place(index, lines)) for index, request in enumerate(given)]
     places: dict[str, int] = {}
     for index, (text, _) in enumerate(made):
         places.setdefault(text, index)
     texts = list(places)
     report = KeyReport(judge.encoder.name, judge.threshold, len(given), len(texts), [])
-    report.findings += window_findings(judge.encoder, texts, places)
+    report.findings += window_findings(judge.encoder, texts, places, lines)
     if not report.findings:
         _check_not_constant(judge.encoder, texts[:_TRIED])
     report.findings += template_findings(judge, texts)
     bodies = [index for index, request in enumerate(given) if not isinstance(request, str)]
     # Every part is checked, whatever the first ones gave.
-    checks = [_check_part(report, part, given, made, bodies, make, judge) for part in FIELDS if part.name not in shared]
+    checks = [
+        _check_part(report, part, given, made, bodies, make, judge, lines) for part in FIELDS if part.name not in shared
+    ]
     if not any(checks) and len(shared) < len(FIELDS):
         report.notes.append(
             "the requests hold nothing besides the text: give request bodies to check what else the key must tell apart"
@@ -136,6 +140,10 @@ def check_keys(
     order = list(Severity)
     report.findings.sort(key=lambda finding: order.index(finding.severity))
     return report
+
+
+def _place(index: int, lines: Sequence[int] | None) -> str:
+    return f"request {index}" if lines is None else f"line {lines[index]}"
 
 
 def _check_not_constant(encoder: Encoder, texts: Sequence[str]) -> None:
@@ -180,6 +188,7 @@ def _check_part(
     bodies: Sequence[int],
     make: _Keys,
     judge: CollisionJudge,
+    lines: Sequence[int] | None,
 ) -> bool:
     """Change one part of some requests; say whether the cache would still find the old answer.
 
@@ -194,7 +203,7 @@ def _check_part(
     first: int | None = None
     for index in having[::step][:_TRIED]:
         changed = part.changed(given[index])
-        text, filtered = make(changed, f"request {index} with another {part.name}")
+        text, filtered = make(changed, f"{_place(index, lines)} with another {part.name}")
         tried += 1
         if filtered != made[index][1]:
             continue

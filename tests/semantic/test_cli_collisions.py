@@ -347,6 +347,10 @@ def test_functions_for_keys_that_raise(collisions: Any) -> None:
         assert status == 2
         assert f"{option} my_encoder:service raised ValueError: quota exceeded (my_encoder.py line" in said
         assert said.count("\n") == 1
+    # A key that is no text is told with the line, blank ones counted.
+    name = write("log.jsonl", "\n".join(["", *map(json.dumps, lines)]))
+    status, said = collisions("--log", name, "--keys", "--key", "my_encoder:embed")
+    assert (status, "cachesafe: line 2: key: a prompt is text, not a list" in said) == (2, True)
     assert "is str, a function is meant" in collisions("--log", name, "--keys", "--key", "my_encoder:__name__")[1]
 
 
