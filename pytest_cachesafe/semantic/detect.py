@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from functools import lru_cache
 from threading import Lock
 
 from pytest_cachesafe.semantic.slots.contrast import contrast
 from pytest_cachesafe.semantic.slots.found import Found
+from pytest_cachesafe.semantic.slots.lexicon import Lexicon
 from pytest_cachesafe.semantic.slots.profile import Profile, build_profile, profile_of
 from pytest_cachesafe.semantic.tables import Tables
 from pytest_cachesafe.semantic.tables.load import common_words
@@ -22,6 +24,7 @@ _READ = 12_000
 _AROUND = 400
 _SHOWN = 40
 
+_NOTHING = TextVerdict()
 NOT_ENGLISH = "not judged by its words: not English; give your own antonyms or entities for it"
 CUT = f"only {_READ} characters around the first difference were read"
 
@@ -36,6 +39,7 @@ class Detector:
 
     def __init__(self, tables: Tables | None = None) -> None:
         self.tables = tables if tables is not None else Tables.default()
+        self._lexicon = _shared_lexicon() if self.tables is Tables.default() else Lexicon(self.tables)
         self._profiles: OrderedDict[str, Profile] = OrderedDict()
         self._lock = Lock()
 
@@ -46,7 +50,7 @@ class Detector:
             if found is not None:
                 self._profiles.move_to_end(text)
                 return found
-        found = build_profile(text, self.tables)
+        found = build_profile(text, self._lexicon)
         with self._lock:
             self._profiles[text] = found
             if len(self._profiles) > _KEPT:
@@ -74,7 +78,7 @@ class Detector:
                 return TextVerdict(note=NOT_ENGLISH)
             rules = _own_only
         elif one.key == other.key:
-            return TextVerdict(note=note)
+            return TextVerdict(note=note) if note else _NOTHING
         else:
             rules = contrast
         # One order of the two for all rules, so that the answer cannot depend on who comes first; it is taken from what
@@ -83,6 +87,8 @@ class Detector:
         found = rules(other, one, self.tables) if turned else rules(one, other, self.tables)
         if rules is _own_only and not found:
             note = NOT_ENGLISH
+        if not found and not note:
+            return _NOTHING
         # By place in the first of the two, then what only the second has.
         found.sort(key=lambda f: (f.tier != "certain", not f.a, min(i.start for i in f.a or f.b), f.kind))
         if turned:
@@ -96,9 +102,15 @@ class Detector:
         common = common_words()
         left = mended(one.tokens, one.strange, one.rare, other.tokens, other.strange, common)
         if left is not None:
-            one = profile_of(left, self.tables)
+            one = profile_of(left, self._lexicon)
         right = mended(other.tokens, other.strange, other.rare, one.tokens, one.strange, common)
-        return one, other if right is None else profile_of(right, self.tables)
+        return one, other if right is None else profile_of(right, self._lexicon)
+
+
+@lru_cache(maxsize=1)
+def _shared_lexicon() -> Lexicon:
+    """That of the shipped tables: every assertion makes a detector of its own."""
+    return Lexicon(Tables.default())
 
 
 def _own_only(a: Profile, b: Profile, tables: Tables) -> list[Found]:

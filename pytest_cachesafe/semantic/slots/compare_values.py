@@ -25,6 +25,8 @@ def compare_values(a: Sequence[Item], b: Sequence[Item], sure: bool, framed: boo
         sure: the prompts are near enough for certain findings.
         framed: they are the same but for one place: only then does a value more on one side count, as a suspicion.
     """
+    if not a and not b:
+        return []
     rest_a, rest_b = _unmatched(a, b)
     if not rest_a and not rest_b:
         return []

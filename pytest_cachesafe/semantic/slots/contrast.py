@@ -9,7 +9,7 @@ from pytest_cachesafe.semantic.slots.compare_values import compare_values
 from pytest_cachesafe.semantic.slots.found import Found
 from pytest_cachesafe.semantic.slots.item import Item
 from pytest_cachesafe.semantic.slots.order import exchanged_arguments, exchanged_roles
-from pytest_cachesafe.semantic.slots.pairing import leftovers, opposite, same_word
+from pytest_cachesafe.semantic.slots.pairing import leftovers, opposites, same_word
 from pytest_cachesafe.semantic.slots.profile import Profile
 from pytest_cachesafe.semantic.slots.quantity import bounds, single_of
 from pytest_cachesafe.semantic.tables import Tables
@@ -64,7 +64,7 @@ class Contrast:
         out = compare_values(a.values, b.values, self.framed or self.share >= _CLOSE, self.framed)
         opposites = self._opposites()
         swapped = exchanged_arguments(a, b)
-        if swapped and opposites and any(i.value == "than" for i in a.template):
+        if swapped and opposites and "than" in a.said and any(i.value == "than" for i in a.template):
             # "Is A cheaper than B" and "is B dearer than A": turned twice.
             swapped, opposites = None, []
         out += opposites
@@ -86,13 +86,16 @@ class Contrast:
     def _place(self) -> tuple[Sequence[Item], Sequence[Item]]:
         """What is left of the templates without their common beginning and end."""
         a, b = self.a.template, self.b.template
+        shape_a, shape_b = self.a.shape, self.b.shape
         head = 0
         limit = min(len(a), len(b))
-        while head < limit and self._same(a[head], b[head]):
+        while head < limit and (shape_a[head] == shape_b[head] or self._same(a[head], b[head])):
             head += 1
-        tail = 0
-        while tail < limit - head and self._same(a[-1 - tail], b[-1 - tail]):
-            tail += 1
+        tail = -1
+        limit = head - limit
+        while tail >= limit and (shape_a[tail] == shape_b[tail] or self._same(a[tail], b[tail])):
+            tail -= 1
+        tail = -1 - tail
         if len(a) == len(b) and len(a) - head - tail > 2:
             # Of one length, with a few words exchanged here and there.
             apart = [i for i in range(head, len(a) - tail) if not self._same(a[i], b[i])]
@@ -106,11 +109,13 @@ class Contrast:
         "For myself" and "for my mother" differ in one place though one of them is a function word.
         """
         left = {id(x) for x in (*self.rest_a, *self.rest_b)}
-        asks: list[list[object]] = []
-        for place in (self.place_a, self.place_b):
-            if any(x.kind == "word" and id(x) not in left for x in place):
-                return False
-            asks.append([x.value for x in place if x.kind == "function" and x.value in _ASKING])
+        asks: list[list[object]] = [[], []]
+        for asked, place in zip(asks, (self.place_a, self.place_b), strict=True):
+            for x in place:
+                if x.kind == "word" and id(x) not in left:
+                    return False
+                if x.kind == "function" and x.value in _ASKING:
+                    asked.append(x.value)
         alone = [len(p) == 1 and p[0].value == "i" for p in (self.place_a, self.place_b)]
         return asks[0] == asks[1] or any(alone)
 
@@ -126,12 +131,9 @@ class Contrast:
 
     def _opposites(self) -> list[Found]:
         marks_a, marks_b = self._marks()
-        pairs: list[tuple[Item, Item, str]] = []
-        for x in (*self.rest_a[:40], *marks_a):
-            for y in (*self.rest_b[:40], *marks_b):
-                kind = opposite(x, y, self.tables, close=self.aligned)
-                if kind is not None:
-                    pairs.append((x, y, kind))
+        ones = [*self.rest_a[:40], *marks_a]
+        others = [*self.rest_b[:40], *marks_b]
+        pairs = opposites(ones, others, self.tables, close=self.aligned)
         if not pairs:
             return []
         out = []
@@ -164,7 +166,7 @@ class Contrast:
         heads_x, heads_y = self.a.arguments.get(str(x.value), ()), self.b.arguments.get(str(y.value), ())
         if {x.value, y.value} != {"more_than", "less_than"} or not heads_x or not heads_y:
             return False
-        said_a, said_b = {i.value for i in self.a.items}, {i.value for i in self.b.items}
+        said_a, said_b = self.a.said, self.b.said
         return heads_x[0].value != heads_y[0].value and heads_x[0].value in said_b and heads_y[0].value in said_a
 
     def _tier(self) -> Literal["certain", "suspect"] | None:
@@ -176,11 +178,12 @@ class Contrast:
         """Function words and fillers that one side has alone: before, after, more, off, …"""
         if not self.aligned and (self.rest_a or self.rest_b):
             return [], []
-        have_a = {i.value for i in self.a.items}
-        have_b = {i.value for i in self.b.items}
+        have_a, have_b = self.a.said, self.b.said
+        if have_a == have_b:
+            return [], []
         loose = ("function", "filler")
-        marks_a = [i for i in self.a.items if i.kind in loose and i.value not in have_b]
-        marks_b = [i for i in self.b.items if i.kind in loose and i.value not in have_a]
+        marks_a = [i for i in self.a.items if i.value not in have_b and i.kind in loose]
+        marks_b = [i for i in self.b.items if i.value not in have_a and i.kind in loose]
         return [_as_said(i) for i in marks_a[:20]], [_as_said(i) for i in marks_b[:20]]
 
     @staticmethod
@@ -201,6 +204,8 @@ class Contrast:
         return None
 
     def _negation(self) -> list[Found]:
+        if not self.a.negations and not self.b.negations:
+            return []
         a = [n for n in self.a.negations if id(n) not in self.cancelled]
         b = [n for n in self.b.negations if id(n) not in self.cancelled]
         main_a = [n for n in a if n.clause not in self.a.telling]
@@ -227,16 +232,19 @@ class Contrast:
 
     def _words(self) -> list[Found]:
         """Words that differ and are no opposites: names, words of one set, others."""
+        if not self.rest_a and not self.rest_b:
+            return []
         tables = self.tables
         a = [x for x in self.rest_a if id(x) not in self.opposed]
         b = [y for y in self.rest_b if id(y) not in self.opposed]
         out = []
-        for x in a:
+        units = tables.units if self.framed else {}
+        sets = tables.entities
+        for x in [x for x in a if x.value in units or x.value in sets]:
             for y in b:
-                if x.value in tables.units and y.value in tables.units and self.framed:
+                if x.value in units and y.value in units:
                     return [Found("unit", "certain", (x,), (y,))]
-                sets = tables.entities
-                if x.value in sets and y.value in sets and sets[str(x.value)] & sets[str(y.value)]:
+                if x.value in sets and y.value in sets and sets[x.value] & sets[y.value]:
                     return [Found("entity", "certain", (x,), (y,))]
         names_a, names_b = [x for x in a if x.name], [y for y in b if y.name]
         if names_a and names_b:
@@ -266,6 +274,8 @@ class Contrast:
 
     def _quantifiers(self) -> list[Found]:
         a, b = self.a.quantifiers, self.b.quantifiers
+        if not a and not b:
+            return []
         have_a, have_b = {i.value for i in a}, {i.value for i in b}
         if "each" in {i.raw[0] for i in (*a, *b)} and "one" in have_a | have_b:
             # "What does each seat cost" is "what does one seat cost".

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 __all__ = ["Item"]
 
@@ -14,7 +13,8 @@ class Item(NamedTuple):
     # "word" for content, "function", "filler", "negation", or the kind of a value (`verdict.KINDS`).
     kind: str
     # What two items share when they say the same: a base form, or a value in base units.
-    value: Hashable
+    # Hashable; text for words, function words and fillers.
+    value: Any
     start: int
     end: int
     # Number of the clause, from 0.

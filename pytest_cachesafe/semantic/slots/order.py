@@ -40,17 +40,15 @@ _LONGEST = 8
 
 def exchanged_arguments(a: Profile, b: Profile) -> Found | None:
     """One preposition in both prompts, followed by words that have changed places: from X to Y, from Y to X."""
-    if _symmetric(a) or _symmetric(b):
+    if not a.arguments or not b.arguments or _symmetric(a) or _symmetric(b):
         return None
-    values_a = {i.value for i in a.items}
-    values_b = {i.value for i in b.items}
     for word in _DECISIVE:
         heads_a, heads_b = a.arguments.get(word), b.arguments.get(word)
         # Long prompts have a "to" in every clause: which belongs to which is anybody's guess.
         if not heads_a or not heads_b or max(len(heads_a), len(heads_b)) > _MOST:
             continue
         set_a, set_b = {h.value for h in heads_a}, {h.value for h in heads_b}
-        only_a, only_b = (set_a - set_b) & values_b, (set_b - set_a) & values_a
+        only_a, only_b = (set_a - set_b) & b.said, (set_b - set_a) & a.said
         if only_a and only_b:
             a_heads = tuple(h for h in heads_a if h.value in only_a)
             return Found("direction", "certain", a_heads, tuple(h for h in heads_b if h.value in only_b))
@@ -72,13 +70,13 @@ def exchanged_roles(a: Profile, b: Profile) -> Found | None:
 
 
 def _symmetric(profile: Profile) -> bool:
-    return any(i.value in SYMMETRIC for i in profile.items)
+    return not SYMMETRIC.isdisjoint(profile.said)
 
 
 def _swap(a: Sequence[Item], b: Sequence[Item]) -> Found | None:
     if len(a) != len(b):
         return None
-    apart = [i for i in range(len(a)) if a[i].value != b[i].value]
+    apart = _apart(a, b)
     if len(apart) != 2:
         return None
     i, j = apart
@@ -98,11 +96,16 @@ def _swap(a: Sequence[Item], b: Sequence[Item]) -> Found | None:
     return Found("role_swap", "suspect", (a[i], a[j]), (b[i], b[j]))
 
 
+def _apart(a: Sequence[Item], b: Sequence[Item]) -> list[int]:
+    """Where two templates of one length differ."""
+    return [at for at, (x, y) in enumerate(zip(a, b, strict=True)) if x[1] != y[1]]
+
+
 def _parts(a: Sequence[Item], b: Sequence[Item]) -> Found | None:
     """One or two words that have changed places with one or two: "the parent", "the child process"."""
     if len(a) != len(b):
         return None
-    apart = [i for i in range(len(a)) if a[i].value != b[i].value]
+    apart = _apart(a, b)
     if not apart or apart[-1] - apart[0] >= _LONGEST:
         return None
     x, y = a[apart[0] : apart[-1] + 1], b[apart[0] : apart[-1] + 1]

@@ -9,30 +9,47 @@ from pytest_cachesafe.semantic.tables import Tables
 from pytest_cachesafe.semantic.tables.word_set import word_set
 from pytest_cachesafe.semantic.text.morphology import one_slip, stem
 
-__all__ = ["leftovers", "opposite", "same_word"]
+__all__ = ["leftovers", "opposites", "same_word"]
 
 # Word pairs looked at between two prompts; beyond, prompts are so different that single words tell nothing.
 _MOST = 40
 _PEOPLE = word_set("n ns an ans ian ians s ese i")
+_NONE: frozenset[int] = frozenset()
 # Prefixes that make no opposite here: deliver, increase, install, …
 _ROOTLESS = word_set("liver crease stall form dex side put come vest fer tend sure port press prove pact age agree_")
 
 
 def leftovers(a: Sequence[Item], b: Sequence[Item], tables: Tables, close: bool) -> tuple[list[Item], list[Item]]:
     """The words of either side without their like on the other; `close` allows WordNet's synonyms as well."""
-    have_a, have_b = {x.value for x in a}, {y.value for y in b}
+    have_a, have_b = {x[1] for x in a}, {y[1] for y in b}
+    if have_a == have_b:
+        return [], []
     rest_a = _once([x for x in a if x.value not in have_b])
     rest_b = _once([y for y in b if y.value not in have_a])
     if not rest_a or not rest_b:
         return _unsaid(rest_a, b, tables), _unsaid(rest_b, a, tables)
     gone_a: set[int] = set()
     gone_b: set[int] = set()
+    synonyms, broad = tables.synonyms, tables.broad_synonyms if close else {}
+    # Looked up once a word, not once a pair.
+    others = [(y, y[1], y[5], synonyms.get(y[1], _NONE), broad.get(y[1], _NONE)) for y in rest_b[:_MOST]]
     for i, x in enumerate(rest_a[:_MOST]):
-        for j, y in enumerate(rest_b[:_MOST]):
-            if j not in gone_b and same_word(x, y, tables, close):
+        word, name = x[1], x[5]
+        head, groups, wide = word[:4], synonyms.get(word, _NONE), broad.get(word, _NONE)
+        for j, (y, other, other_name, other_groups, other_wide) in enumerate(others):
+            may = (
+                name
+                or other_name
+                or other[:4] == head
+                or not groups.isdisjoint(other_groups)
+                or not wide.isdisjoint(other_wide)
+            )
+            if may and j not in gone_b and same_word(x, y, tables, close):
                 gone_a.add(i)
                 gone_b.add(j)
                 break
+    if not gone_a:
+        return rest_a, rest_b
     # A word whose like is spoken for already ("kids" and "children" for "kids").
     matched_b = [rest_b[j] for j in gone_b]
     matched_a = [rest_a[i] for i in gone_a]
@@ -49,11 +66,13 @@ def _unsaid(rest: list[Item], others: Sequence[Item], tables: Tables) -> list[It
     groups: set[int] = set()
     for y in others:
         if y.value not in mine:
-            groups |= tables.synonyms.get(str(y.value), frozenset())
-    return [x for x in rest if groups.isdisjoint(tables.synonyms.get(str(x.value), ()))]
+            groups |= tables.synonyms.get(y.value, frozenset())
+    return [x for x in rest if groups.isdisjoint(tables.synonyms.get(x.value, ()))]
 
 
 def _once(items: list[Item]) -> list[Item]:
+    if len(items) < 2:
+        return items
     seen: dict[object, Item] = {}
     for item in items:
         seen.setdefault(item.value, item)
@@ -66,19 +85,35 @@ def _said(x: Item, others: Sequence[Item], tables: Tables, close: bool) -> bool:
 
 def same_word(x: Item, y: Item, tables: Tables, close: bool) -> bool:
     """Whether two words ask for the same: synonyms, one stem, or a slip of the fingers."""
-    a, b = str(x.value), str(y.value)
+    # Hardly any two words are the same, so that it is asked first what may make them so.
+    return _alike(x, y, tables, close) and not _told_apart(x.value, y.value, tables)
+
+
+def _told_apart(a: str, b: str, tables: Tables) -> bool:
+    """Opposites, and siblings of a set of the user's."""
     if (a, b) in tables.antonyms:
-        return False
+        return True
     sets = tables.entities
-    if a in sets and b in sets and sets[a] & sets[b]:
-        return False
+    return a in sets and b in sets and not sets[a].isdisjoint(sets[b])
+
+
+def _alike(x: Item, y: Item, tables: Tables, close: bool) -> bool:
+    a, b = x.value, y.value
     groups = tables.synonyms.get(a)
     if groups and not groups.isdisjoint(tables.synonyms.get(b, ())):
         return True
-    if close and (a, b) not in tables.broad_antonyms:
+    if close:
         groups = tables.broad_synonyms.get(a)
-        if groups and not groups.isdisjoint(tables.broad_synonyms.get(b, ())):
+        if groups and not groups.isdisjoint(tables.broad_synonyms.get(b, ())) and (a, b) not in tables.broad_antonyms:
             return True
+    # A stem has four letters at the least.
+    if x.name + y.name < 2 and a[:4] == b[:4] and len(a) > 4 and len(b) > 4 and stem(a) == stem(b):
+        return not _apart(a, b) or _misspelt(x, y, a, b)
+    return bool(x.name or y.name) and _misspelt(x, y, a, b)
+
+
+def _misspelt(x: Item, y: Item, a: str, b: str) -> bool:
+    """People of a country, and slips of the fingers."""
     if x.name or y.name:
         longer, shorter = (a, b) if len(a) > len(b) else (b, a)
         # India, Indian, Indians.
@@ -86,8 +121,6 @@ def same_word(x: Item, y: Item, tables: Tables, close: bool) -> bool:
             return True
     if x.name == 2 and y.name == 2:
         return False
-    if len(a) > 4 and len(b) > 4 and x.name + y.name < 2 and stem(a) == stem(b) and not _apart(a, b):
-        return True
     # A slip makes a word nobody has; two known words are two words (form, from).
     if x.name == 1 or y.name == 1:
         short = min(len(a), len(b))
@@ -118,21 +151,33 @@ def _two_slips(a: str, b: str) -> bool:
     return max(len(a), len(b)) - head - tail <= 3
 
 
-def opposite(x: Item, y: Item, tables: Tables, close: bool) -> str | None:
-    """The kind of difference of two opposites; None for words that are none. `close` asks WordNet as well."""
-    a, b = str(x.value), str(y.value)
-    kind = tables.antonyms.get((a, b))
-    if kind is not None:
-        return kind
-    if close and (a, b) in tables.broad_antonyms:
-        return "antonym"
-    if abs(len(a) - len(b)) in {2, 3} and "_" not in a + b:
-        longer, shorter = (a, b) if len(a) > len(b) else (b, a)
-        if len(shorter) >= 4 and shorter not in _ROOTLESS and longer.endswith(shorter):
-            prefix = longer[: -len(shorter)]
-            # in-, im-, mis- and de- make words of their own as often as opposites: WordNet must agree on those.
-            if prefix in {"un", "non", "dis"} or (
-                prefix in {"de"} and longer.endswith(("ate", "ize", "fy", "ated", "code", "link", "select", "compile"))
-            ):
-                return "antonym"
-    return None
+def opposites(
+    ones: Sequence[Item], others: Sequence[Item], tables: Tables, close: bool
+) -> list[tuple[Item, Item, str]]:
+    """Pairs that are opposites, and the kind of difference; `close` asks WordNet as well."""
+    antonyms, broad = tables.antonyms, tables.broad_antonyms if close else frozenset()
+    found = []
+    for x in ones:
+        a = x.value
+        for y in others:
+            b = y.value
+            kind = antonyms.get((a, b))
+            if kind is not None:
+                found.append((x, y, kind))
+            elif (a, b) in broad or ((a.endswith(b) or b.endswith(a)) and _prefixed(a, b)):
+                found.append((x, y, "antonym"))
+    return found
+
+
+def _prefixed(a: str, b: str) -> bool:
+    """Whether one word is the other with a prefix that makes its opposite."""
+    if abs(len(a) - len(b)) not in {2, 3} or "_" in a or "_" in b:
+        return False
+    longer, shorter = (a, b) if len(a) > len(b) else (b, a)
+    if len(shorter) < 4 or shorter in _ROOTLESS:
+        return False
+    prefix = longer[: -len(shorter)]
+    # in-, im-, mis- and de- make words of their own as often as opposites: WordNet must agree on those.
+    return prefix in {"un", "non", "dis"} or (
+        prefix == "de" and longer.endswith(("ate", "ize", "fy", "ated", "code", "link", "select", "compile"))
+    )

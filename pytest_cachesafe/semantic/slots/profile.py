@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 from pytest_cachesafe.semantic.slots.item import Item
+from pytest_cachesafe.semantic.slots.lexicon import Lexicon
 from pytest_cachesafe.semantic.slots.values import Reader
-from pytest_cachesafe.semantic.tables import Tables, grammar
-from pytest_cachesafe.semantic.tables.load import calendar_words, common_words, separable
-from pytest_cachesafe.semantic.tables.names import NAMES
-from pytest_cachesafe.semantic.tables.word_set import word_list, word_set
+from pytest_cachesafe.semantic.tables import grammar
+from pytest_cachesafe.semantic.tables.word_set import word_set
 from pytest_cachesafe.semantic.text.language import not_english
-from pytest_cachesafe.semantic.text.morphology import base_form, spelling
-from pytest_cachesafe.semantic.text.rewrite import rewrite
-from pytest_cachesafe.semantic.text.scan import Token, scan
+from pytest_cachesafe.semantic.text.morphology import base_form
+from pytest_cachesafe.semantic.text.scan import Tokens, scan
 
 __all__ = ["Profile", "build_profile", "profile_of"]
 
-_SELF = word_set("i me we us you one myself yourself ourselves")
-_OWN = word_set("my mine our ours your yours")
-_WH = {"what": "what", "which": "what", "when": "when", "where": "where", "who": "who", "whom": "who", "whose": "who",
-       "why": "why", "how": "how"}  # fmt: skip
+_WH = word_set("what which when where who whom whose why how")
 # "Which one is", "a new one": one of what was spoken of.
 _POINTING = word_set("which this that the each any every no another other new old last next first a your my")
 # What stands in front of a letter as a name, and behind one: no article has these behind it.
@@ -29,25 +26,19 @@ _LETTERED = word_set("vitamin hepatitis tier option appendix")
 _BEHIND_LETTERS = word_set("to than or and is are vs versus after before has was does")
 # How a clause begins that tells where the asker stands, in front of the question itself.
 _TELLING = word_set("i we my our there it the this he she they")
-_LINKS = frozenset(("to", "from"))
-_ARGUMENTS = word_set(
-    "from to into onto by than before after against over under for with on behind above below more_than less_than"
-)
 # Contracted "not" in front of the subject asks the same as without: "Don't you ship …?".
 _ASKS = word_set("does is are can could would will was were did has have should must")
 _SUBJECTS = word_set("i you we they he she it the a an my your our this that these those there")
-_FOLDED = dict(
-    pair.split("/")
-    for pair in word_list(
-        "whom/who till/until upon/on onto/on vs/versus via/through which/what among/between amongst/between inside/in "
-        "within/in using/with into/in toward/to towards/to"
-    )
-)
+_QUESTIONS = grammar.AUX | _WH | {"if", "must", "should", "for", "at", "in"}
+# Marks between clauses.
+_ENDS = frozenset(".?!,;:\n")
+# `Item(*fields)` without the call of a Python function.
+_item: Callable[[Iterable[object]], Item] = partial(tuple.__new__, Item)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Profile:
-    """What is compared of one prompt."""
+    """What is compared of one prompt; never changed once made (frozen, it would take three times as long to make)."""
 
     # Content words, in order.
     words: tuple[Item, ...]
@@ -60,210 +51,205 @@ class Profile:
     template: tuple[Item, ...]
     # Every item with a meaning of its own in order, for what stands next to what.
     items: tuple[Item, ...]
+    # Kind and value of each item of the template: "word:plan".
+    shape: Sequence[str]
+    # Values of all items.
+    said: frozenset[Any]
     # Preposition = the words that follow it first.
-    arguments: Mapping[str, tuple[Item, ...]]
+    arguments: Mapping[str, Sequence[Item]]
     # Clauses that tell something before the question.
     telling: frozenset[int]
     foreign: bool
     # As scanned, and the words of it that no table has: slips of the pen are put right after the other prompt.
-    tokens: tuple[Token, ...]
+    tokens: Tokens
     strange: tuple[str, ...]
     rare: tuple[str, ...]
     # Equal for prompts that differ in nothing but what never changes an answer; also puts two prompts in one order.
     key: str
 
 
-def build_profile(text: str, tables: Tables) -> Profile:
+def build_profile(text: str, lexicon: Lexicon) -> Profile:
     """Reads a prompt. Linear in its length."""
-    return profile_of(scan(text), tables)
+    return profile_of(scan(text), lexicon)
 
 
-def profile_of(tokens: Sequence[Token], tables: Tables) -> Profile:
+def profile_of(tokens: Tokens, lexicon: Lexicon) -> Profile:
     """The profile of scanned tokens."""
-    rewritten = rewrite(list(tokens), tables.phrases, separable())
-    return _Builder(tokens, rewritten, tables).result()
+    return _Builder(tokens, lexicon.rewriter.rewrite(tokens), lexicon).result()
 
 
 class _Builder:
-    def __init__(self, scanned: Sequence[Token], tokens: list[Token], tables: Tables) -> None:
-        self.scanned = tuple(scanned)
+    def __init__(self, scanned: Tokens, tokens: Tokens, lexicon: Lexicon) -> None:
+        self.scanned = scanned
         self.tokens = tokens
-        self.tables = tables
-        self.foreign = not_english(scanned)
-        self.words: list[Item] = []
+        self.lexicon = lexicon
+        self.tables = lexicon.tables
         self.values: list[Item] = []
         self.negations: list[Item] = []
-        self.quantifiers: list[Item] = []
-        self.persons: list[Item] = []
-        self.tenses: list[Item] = []
         self.template: list[Item] = []
         self.items: list[Item] = []
         self.arguments: dict[str, list[Item]] = {}
-        # The preposition that waits for its argument.
-        self.waiting = ""
-        self.openers: dict[int, str] = {}
+        # Kind and value of the items of the template and of all.
+        self.shape: list[str] = []
+        self.keys: list[str] = []
+        self.said: list[Any] = []
 
     def result(self) -> Profile:
-        clause = 0
-        at = 0
-        fresh = True
+        """One pass over the tokens: everything that does not depend on a word's place is in its entry."""
+        lexicon = self.lexicon
+        own = self.tables.own
+        foreign = not_english(self.scanned)
         reader = Reader(self.tokens, self.tables.units, self.tables.names)
-        while at < len(self.tokens):
-            token = self.tokens[at]
-            if token.kind == "p" and token.word in ".?!,;:\n":
-                if not fresh:
-                    clause += 1
-                    fresh = True
-                    self.waiting = ""
-                at += 1
+        words: list[Item] = []
+        quantifiers: list[Item] = []
+        persons: list[Item] = []
+        tenses: list[Item] = []
+        template, items, shape, keys, said = self.template, self.items, self.shape, self.keys, self.said
+        openers: dict[int, str] = {}
+        clause = done = 0
+        # The preposition that waits for its argument.
+        waiting = ""
+        fresh = True
+        tokens = self.tokens
+        known, taken = lexicon.entries, reader.taken
+        for at, (word, kind, start, end, joined) in enumerate(
+            zip(tokens.words, tokens.kinds, tokens.starts, tokens.ends, tokens.joined, strict=True)
+        ):
+            if at < done:
                 continue
-            if fresh and token.kind != "p":
-                self.openers[clause] = token.word
-            if at in reader.taken:
-                at += 1
-                continue
-            found = None if self.foreign or token.word in self.tables.ignore else reader.read(at, clause)
-            if found is not None and not (token.kind == "w" and token.word in self.tables.own):
+            if kind == "w":
+                if fresh:
+                    openers[clause] = word
+                if taken and at in taken:
+                    continue
+                fresh = False
+                entry = known.get(word) or lexicon.entry(word)
+                found = None
+                follows = entry.reads
+                if (follows is None or (follows and reader.word(at + 1) in follows)) and not foreign:
+                    found = reader.read(at, clause)
+                    if word in own:
+                        found = None
+            else:
+                if kind == "p" and word in _ENDS:
+                    if not fresh:
+                        clause += 1
+                        fresh = True
+                        waiting = ""
+                    continue
+                if fresh and kind != "p":
+                    openers[clause] = word
+                if taken and at in taken:
+                    continue
+                fresh = fresh and kind == "p"
+                if foreign or word in self.tables.ignore:
+                    continue
+                found = reader.read(at, clause)
+                if found is None:
+                    continue
+            if found is not None:
                 for item in found[0]:
                     self._value(item)
-                at = found[1]
+                    if waiting:
+                        self.arguments.setdefault(waiting, []).append(item)
+                        waiting = ""
+                done = found[1]
+                continue
+            group = entry.group
+            if group == "skip":
+                continue
+            if entry.other is not None and not self._stands(group, at):
+                entry = entry.other
+                group = entry.group
+                if group == "skip":
+                    continue
+            item = _item((entry.kind, entry.value, start, end, clause, entry.name, entry.raw))
+            if group == "word" or group == "a":
+                if joined:
+                    item = item._replace(raw=("_", entry.raw[1]))
+                words.append(item)
+                template.append(item)
+                items.append(item)
+                shape.append(entry.key)
+                keys.append(entry.key)
+                said.append(entry.value)
+                if waiting:
+                    self.arguments.setdefault(waiting, []).append(item)
+                    waiting = ""
+            elif group == "function":
+                template.append(item)
+                items.append(item)
+                shape.append(entry.key)
+                keys.append(entry.key)
+                said.append(entry.value)
+                if entry.waits:
+                    waiting = word
+            elif group == "tense":
+                tenses.append(item)
+            elif group == "self":
+                template.append(item)
+                shape.append(entry.key)
+            elif group == "person":
+                persons.append(item)
+            elif group == "negation":
+                self._negation(at, clause)
             else:
-                if token.kind == "w":
-                    self._word(token, at, clause, fresh)
-                at += 1
-            if token.kind != "p":
-                fresh = False
-        strange, rare = self._unusual()
+                # "To" and "from" say where a word belongs, not what is asked; fillers and quantifiers stand apart too.
+                items.append(item)
+                keys.append(entry.key)
+                said.append(entry.value)
+                if group == "link":
+                    waiting = word
+                elif group != "filler":
+                    quantifiers.append(item)
+        strange, rare = lexicon.unusual(self.scanned)
         return Profile(
-            words=tuple(self.words),
+            words=tuple(words),
             values=tuple(self.values),
             negations=tuple(self.negations),
-            quantifiers=tuple(self.quantifiers),
-            persons=tuple(self.persons),
-            tenses=tuple(self.tenses),
-            template=tuple(self.template),
-            items=tuple(self.items),
-            arguments={word: tuple(found) for word, found in self.arguments.items()},
-            telling=self._telling(),
-            foreign=self.foreign,
+            quantifiers=tuple(quantifiers),
+            persons=tuple(persons),
+            tenses=tuple(tenses),
+            template=tuple(template),
+            items=tuple(items),
+            shape=shape,
+            said=frozenset(said),
+            arguments=self.arguments,
+            telling=_telling(openers) if len(openers) > 1 else frozenset(),
+            foreign=foreign,
             tokens=self.scanned,
             strange=strange,
             rare=rare,
-            key=self._key(),
+            key="\n".join((" ".join(shape), " ".join(keys), _key(tenses), _key(persons))),
         )
 
-    def _key(self) -> str:
-        parts = (self.template, self.items, self.tenses, self.persons)
-        return "\n".join(" ".join(f"{i.kind}:{i.value}" for i in part) for part in parts)
-
-    def _unusual(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        strange: dict[str, None] = {}
-        rare: dict[str, None] = {}
-        usual = common_words()
-        for token in self.scanned:
-            word = token.word
-            if token.kind != "w" or len(word) < 3 or word in usual or word in NAMES or word in calendar_words():
-                continue
-            base = base_form(word, self.tables.words)
-            if base in usual or base in self.tables.own:
-                continue
-            (strange if self._name(word, base) == 1 else rare)[word] = None
-        return tuple(strange), tuple(rare)
-
-    def _telling(self) -> frozenset[int]:
-        asks = {
-            c
-            for c, w in self.openers.items()
-            if w in _WH or w in grammar.AUX or w in {"if", "must", "should", "for", "at", "in"}
-        }
-        if not asks:
-            return frozenset()
-        return frozenset(c for c, w in self.openers.items() if c not in asks and w in _TELLING)
-
     def _value(self, item: Item) -> None:
+        key = f"{item.kind}:{item.value}"
         self.values.append(item)
         self.template.append(item)
         self.items.append(item)
-        self._argument(item)
+        self.shape.append(key)
+        self.keys.append(key)
+        self.said.append(item.value)
 
-    def _argument(self, item: Item) -> None:
-        if self.waiting:
-            self.arguments.setdefault(self.waiting, []).append(item)
-            self.waiting = ""
-
-    def _word(self, token: Token, at: int, clause: int, fresh: bool) -> None:
-        word = token.word
-        tables = self.tables
-        if word in tables.ignore:
-            return
-        if word in grammar.NEGATIONS:
-            self._negation(token, at, clause)
-            return
-        folded = _FOLDED.get(word, word)
-        counted = word == "one" and self._counts(at)
-        if counted or (word in grammar.QUANTIFIERS and not (word == "most" and self._followed_by_adjective(at))):
-            value = "one" if counted else grammar.QUANTIFIERS[word]
-            item = Item("quantifier", value, token.start, token.end, clause, 0, (word, ""))
-            self.quantifiers.append(item)
-            self.items.append(item)
-            return
-        if word in grammar.PERSONS:
-            self.persons.append(Item("person", word, token.start, token.end, clause))
-            return
-        if word in grammar.TENSES:
-            self.tenses.append(Item("tense", grammar.TENSES[word], token.start, token.end, clause))
-            return
-        if word in _LINKS:
-            # They say where a word belongs, not what is asked: no part of the template.
-            self.items.append(Item("function", folded, token.start, token.end, clause))
-            self.waiting = word if word in _ARGUMENTS else self.waiting
-            return
-        if word == "a" and self._letter(at):
-            item = Item("word", "a", token.start, token.end, clause, self._name("b", "b"))
-            self.words.append(item)
-            self.template.append(item)
-            self.items.append(item)
-            self._argument(item)
-            return
-        if word in grammar.ARTICLES or word in grammar.AUX or word in _OWN:
-            return
-        if word in _SELF:
-            self.template.append(Item("function", "i", token.start, token.end, clause))
-            return
-        if word in grammar.FUNCTION or word in {"must", "should"}:
-            item = Item("function", folded, token.start, token.end, clause, 0, (word, ""))
-            self.template.append(item)
-            self.items.append(item)
-            if word in _ARGUMENTS:
-                self.waiting = word
-            return
-        base = word if word in tables.names else spelling(base_form(word, tables.words))
-        if base in tables.ignore:
-            return
-        if word in grammar.FILLERS and base not in tables.own:
-            self.items.append(Item("filler", base, token.start, token.end, clause))
-            return
-        name = self._name(word, base)
-        plural = "s" if word != base and word.endswith("s") and not word.endswith("ss") else ""
-        joined = "_" if token.joined else ""
-        item = Item("word", base, token.start, token.end, clause, name, (joined, plural))
-        self.words.append(item)
-        self.template.append(item)
-        self.items.append(item)
-        self._argument(item)
+    def _stands(self, word: str, at: int) -> bool:
+        """Whether a word that may be something else is meant: a quantifier, or the letter a."""
+        if word == "one":
+            return self._counts(at)
+        return self._letter(at) if word == "a" else not self._followed_by_adjective(at)
 
     def _followed_by_adjective(self, at: int) -> bool:
         """ "The most users", "most famous"; "most users" is a share of them."""
-        if at + 1 >= len(self.tokens) or self.tokens[at + 1].word in grammar.FUNCTION:
+        if at + 1 >= len(self.tokens) or self.tokens.words[at + 1] in grammar.FUNCTION:
             return False
-        after = self.tokens[at + 1].word
+        after = self.tokens.words[at + 1]
         plural = after.endswith("s") and base_form(after, self.tables.words) == after[:-1]
-        return not plural or (at > 0 and self.tokens[at - 1].word == "the")
+        return not plural or (at > 0 and self.tokens.words[at - 1] == "the")
 
     def _letter(self, at: int) -> bool:
         """Whether "a" is a name: "from A to B", "plan A is", "is A better than B". Case tells nothing."""
-        before = self.tokens[at - 1].word if at else ""
-        after = [t.word for t in self.tokens[at + 1 : at + 3]]
+        before = self.tokens.words[at - 1] if at else ""
+        after = self.tokens.words[at + 1 : at + 3]
         if not after or after[0] in ".?!,;:/\n" or before in _LETTERED or after[0] == "b":
             return True
         if after[0] in _BEHIND_LETTERS:
@@ -274,42 +260,55 @@ class _Builder:
             and (after[0].endswith("er") or after[0] in {"worse", "more", "less"})
         ):
             return True
-        opens = at == 0 or self.tokens[at - 1].kind == "p"
-        return opens and any(t.word == "b" and t.kind == "w" for t in self.tokens[at + 2 : at + 12])
+        opens = at == 0 or self.tokens.kinds[at - 1] == "p"
+        return opens and "b" in self.tokens.words[at + 2 : at + 12]
 
     def _counts(self, at: int) -> bool:
         """Whether "one" counts what follows: "delete one file", not "which one is" nor "can one pay"."""
-        before = self.tokens[at - 1].word if at else ""
-        after = self.tokens[at + 1] if at + 1 < len(self.tokens) else None
-        if after is None or after.kind != "w" or after.word in grammar.FUNCTION or after.word in {"day", "time"}:
+        before = self.tokens.words[at - 1] if at else ""
+        if at + 1 >= len(self.tokens) or self.tokens.kinds[at + 1] != "w":
+            return False
+        after = self.tokens.words[at + 1]
+        if after in grammar.FUNCTION or after in {"day", "time"}:
             return False
         return before not in grammar.AUX and before not in _POINTING
 
-    def _name(self, word: str, base: str) -> int:
-        tables = self.tables
-        if word in tables.names or base in tables.names or base in tables.entities:
-            return 2
-        if "_" in word or word in tables.words or base in tables.words or word in tables.own:
-            return 0
-        return 1
-
-    def _negation(self, token: Token, at: int, clause: int) -> None:
-        before = self.tokens[at - 1].word if at else ""
-        after = self.tokens[at + 1].word if at + 1 < len(self.tokens) else ""
-        opens = at == 1 or (at > 1 and self.tokens[at - 2].kind == "p")
+    def _negation(self, at: int, clause: int) -> None:
+        token = self.tokens[at]
+        before = self.tokens.words[at - 1] if at else ""
+        after = self.tokens.words[at + 1] if at + 1 < len(self.tokens) else ""
+        opens = at == 1 or (at > 1 and self.tokens.kinds[at - 2] == "p")
         if token.word == "not" and opens and after and (before in _ASKS or (before == "do" and after in _SUBJECTS)):
             return
-        asks = at > 1 and before == "it" and self.tokens[at - 2].word in {"is", "was"}
-        if asks and (at == 2 or self.tokens[at - 3].kind == "p") and self._written(token):
+        asks = at > 1 and before == "it" and self.tokens.words[at - 2] in {"is", "was"}
+        if asks and (at == 2 or self.tokens.kinds[at - 3] == "p") and self._written(token.start):
             # "Is it not legal?" asks both whether it is legal and whether it is illegal.
-            self.items.append(Item("negation", "either", token.start, token.end, clause))
+            self._loose(Item("negation", "either", token.start, token.end, clause))
             return
         if token.word == "no" and (after.isdigit() or not after):
             return
         item = Item("negation", "without" if token.word == "without" else "not", token.start, token.end, clause)
         self.negations.append(item)
-        self.items.append(item)
+        self._loose(item)
 
-    def _written(self, token: Token) -> bool:
+    def _loose(self, item: Item) -> None:
+        self.items.append(item)
+        self.keys.append(f"{item.kind}:{item.value}")
+        self.said.append(item.value)
+
+    def _written(self, start: int) -> bool:
         """Whether "not" is a word of the prompt, and not of the phrase that stands for one (impossible)."""
-        return any(t.start == token.start and t.word == "not" for t in self.scanned)
+        said = zip(self.scanned.starts, self.scanned.words, strict=True)
+        return any(at == start and word == "not" for at, word in said)
+
+
+def _key(items: Sequence[Item]) -> str:
+    return " ".join([f"{i.kind}:{i.value}" for i in items])
+
+
+def _telling(openers: Mapping[int, str]) -> frozenset[int]:
+    """Clauses in front of a question that tell where the asker stands."""
+    asks = {c for c, w in openers.items() if w in _QUESTIONS}
+    if not asks:
+        return frozenset()
+    return frozenset(c for c, w in openers.items() if c not in asks and w in _TELLING)

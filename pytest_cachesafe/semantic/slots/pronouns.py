@@ -23,9 +23,9 @@ def pronouns(a: Profile, b: Profile) -> Found | None:
 
 def _roles(profile: Profile) -> tuple[str, str]:
     """Who acts and who is acted on; empty where both or neither do."""
-    words = {t.word for t in profile.tokens if t.kind == "w"}
-    acts = [who for who, forms in _ACTS.items() if words & forms]
-    owns = [who for who, forms in _OWNS.items() if words & forms]
+    words = profile.tokens.words
+    acts = [who for who, forms in _ACTS.items() if not forms.isdisjoint(words)]
+    owns = [who for who, forms in _OWNS.items() if not forms.isdisjoint(words)]
     return (acts[0] if len(acts) == 1 else "", owns[0] if len(owns) == 1 else "")
 
 

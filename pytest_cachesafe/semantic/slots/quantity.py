@@ -39,7 +39,7 @@ def bounds(a: Profile, b: Profile) -> Found | None:
 
     Suspect only: many write one for the other.
     """
-    if {v.value for v in a.values}.isdisjoint(v.value for v in b.values):
+    if not a.values or not b.values or {v.value for v in a.values}.isdisjoint(v.value for v in b.values):
         return None
     for x, y in ((a, b), (b, a)):
         found = _apart(x, y)
@@ -49,7 +49,7 @@ def bounds(a: Profile, b: Profile) -> Found | None:
 
 
 def _apart(x: Profile, y: Profile) -> tuple[tuple[Item, ...], tuple[Item, ...]] | None:
-    said_x, said_y = {i.value for i in x.items}, {i.value for i in y.items}
+    said_x, said_y = x.said, y.said
     numbers = {v.value for v in y.values}
     for strict, inclusive in _BOUNDS:
         if inclusive in said_x or inclusive not in said_y or said_y & strict:

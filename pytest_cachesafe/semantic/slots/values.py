@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Set
 
 from pytest_cachesafe.semantic.slots.item import Item
 from pytest_cachesafe.semantic.tables import measures
 from pytest_cachesafe.semantic.tables.word_set import word_set
-from pytest_cachesafe.semantic.text.scan import Token
+from pytest_cachesafe.semantic.text.scan import Tokens
 
-__all__ = ["Reader"]
+__all__ = ["Reader", "begins"]
 
 _SHORT_DATES = word_set("sat jan feb mar apr may jun jul aug sep sept oct nov dec march mon tue wed thu fri sun")
 _BEFORE_DATES = word_set("in of a by since until till next last this every during from through on before after each")
@@ -33,12 +33,31 @@ _APART = word_set("later earlier before after ago early late in from prior ahead
 _PLACED = word_set("in for within after before of by at on to from and or is was than over under with a an the about")
 _WHOLE_DAY = {"noon": 720, "midday": 720, "midnight": 0}
 
+# Words that a value may begin with: `Reader.read` gives None for every other one.
+_READS = frozenset(
+    ("hundred", "thousand", "million", "half", "a", "an", "quarter", "c", *measures.NUMBERS, *measures.PERIODS)
+).union(
+    _CURRENCY_CODES, _PER, _FRONT, _WHOLE_DAY, measures.RELATIVE, measures.MONTHS, measures.WEEKDAYS,
+    measures.ORDINALS, measures.LANGUAGES, measures.FORMATS,
+)  # fmt: skip
+
+
+def begins(word: str, units: Mapping[str, tuple[str, float]]) -> Set[str] | None:
+    """Words of which one must follow where a value begins with a word; None where what follows is not all."""
+    if word not in _READS:
+        return frozenset()
+    if word in {"a", "an"}:
+        return _TIMES
+    if word in _FRONT:
+        return _SPANS
+    return units.keys() if word in _PER else None
+
 
 class Reader:
     """Reads one prompt's tokens from the left; `read(at, clause)` gives items and where to go on, or None."""
 
-    def __init__(self, tokens: Sequence[Token], units: Mapping[str, tuple[str, float]], names: Set[str]) -> None:
-        self.tokens = tokens
+    def __init__(self, tokens: Tokens, units: Mapping[str, tuple[str, float]], names: Set[str]) -> None:
+        self.words, self.kinds, self.starts, self.ends = tokens.words, tokens.kinds, tokens.starts, tokens.ends
         self.units = units
         self.names = names
         # Tokens that another value has taken along ("3 o'clock tomorrow AFTERNOON").
@@ -46,16 +65,15 @@ class Reader:
 
     def word(self, at: int) -> str:
         """The word there, empty outside."""
-        return self.tokens[at].word if 0 <= at < len(self.tokens) else ""
+        return self.words[at] if 0 <= at < len(self.words) else ""
 
     def kind(self, at: int) -> str:
         """The kind of token there, empty outside."""
-        return self.tokens[at].kind if 0 <= at < len(self.tokens) else ""
+        return self.kinds[at] if 0 <= at < len(self.kinds) else ""
 
     def read(self, at: int, clause: int) -> tuple[list[Item], int] | None:
         """The value that begins at token `at`, and the token behind it."""
-        token = self.tokens[at]
-        word, kind = token.word, token.kind
+        word, kind = self.words[at], self.kinds[at]
         if kind == "w":
             return self._word(at, clause)
         if kind == "n":
@@ -85,11 +103,13 @@ class Reader:
     def _item(
         self, kind: str, value: object, at: int, end: int, clause: int, raw: tuple[str, str] = ("", "")
     ) -> tuple[list[Item], int]:
-        start, stop = self.tokens[at].start, self.tokens[end - 1].end
+        start, stop = self.starts[at], self.ends[end - 1]
         return [Item(kind, value, start, stop, clause, 0, raw)], end
 
     def _word(self, at: int, clause: int) -> tuple[list[Item], int] | None:
         word = self.word(at)
+        if word not in _READS:
+            return None
         if word == "half" and self.word(at + 1) == "past":
             return self._spoken(at, at + 2, 30, clause)
         if word == "half" and self.word(at + 1) == "off":
@@ -99,10 +119,10 @@ class Reader:
             return self._spoken(at, at + 1, 30, clause)
         if word in measures.NUMBERS or word in {"hundred", "thousand", "million", "half"}:
             return self._number(at, clause)
-        if word in _CURRENCY_CODES and (number_at := at + (2 if self.word(at + 1) == "." else 1)) < len(self.tokens):
+        if word in _CURRENCY_CODES and (number_at := at + (2 if self.word(at + 1) == "." else 1)) < len(self.words):
             found = self._number(number_at, clause, sign=word) if self.kind(number_at) == "n" else None
             if found is not None:
-                return [found[0][0]._replace(start=self.tokens[at].start)], found[1]
+                return [found[0][0]._replace(start=self.starts[at])], found[1]
         if word in measures.PERIODS:
             return self._item("period", measures.PERIODS[word], at, at + 1, clause)
         if word in _PER and self.word(at + 1) in self.units and self.units[self.word(at + 1)][0] in {"second", "month"}:
@@ -150,10 +170,7 @@ class Reader:
         dates = measures.WEEKDAYS if word in measures.WEEKDAYS else measures.MONTHS
         for i in (at - 1, at + 1):
             # "Mon-Fri": joined by a hyphen or dash.
-            if (
-                self.word(i) in dates
-                and abs(self.tokens[i].start - self.tokens[at].start) <= len(self.word(min(i, at))) + 1
-            ):
+            if self.word(i) in dates and abs(self.starts[i] - self.starts[at]) <= len(self.word(min(i, at))) + 1:
                 return True
         return any(self.kind(i) in {"n", "o"} for i in (at - 1, at + 1)) or (
             self.word(at - 1) in _BEFORE_DATES and self.word(at + 1) not in {"i", "we", "you", "the"}
@@ -161,7 +178,7 @@ class Reader:
 
     def _touch(self, at: int) -> bool:
         """Whether at most one character stands between a token and the next."""
-        return self.tokens[at + 1].start - self.tokens[at].end <= 1
+        return self.starts[at + 1] - self.ends[at] <= 1
 
     def _counted(self, at: int) -> bool:
         """Whether something is counted in front of "a day": "1000 requests a day", not "3 users a day later"."""
@@ -239,13 +256,13 @@ class Reader:
         if part in measures.DAY_PARTS and 1 <= value <= 12 and value == int(value):
             return self._clock_words(begin, end, int(value) * 60 % 720, clause)
         counted = self.units.get(self.word(end + 1), ("", 0.0))[0]
-        if nxt == "m" and counted in {"token", "pixel"} and self.tokens[end].start == self.tokens[end - 1].end:
+        if nxt == "m" and counted in {"token", "pixel"} and self.starts[end] == self.ends[end - 1]:
             # "1M tokens".
             value, end, nxt = value * 1_000_000, end + 1, self.word(end + 1)
             text = _shown(value)
         unit = self.units.get(nxt)
         # One letter is a unit where it touches its number, or can hardly be anything else: "5 m", "add 3 s" are none.
-        if unit and (len(nxt) > 1 or nxt in {"g", "l", "h"} or self.tokens[end].start == self.tokens[end - 1].end):
+        if unit and (len(nxt) > 1 or nxt in {"g", "l", "h"} or self.starts[end] == self.ends[end - 1]):
             base, factor = unit
             stop = end + 1
             if self.word(stop) == "old":
@@ -276,7 +293,7 @@ class Reader:
             end = at + 1
             nxt = self.word(end)
             if nxt in {"hundred", "thousand", "million", "billion", "trillion"} or (
-                nxt in {"k", "bn", "mn"} and self.tokens[end].start == self.tokens[at].end
+                nxt in {"k", "bn", "mn"} and self.starts[end] == self.ends[at]
             ):
                 value *= measures.SCALES[nxt]
                 text = _shown(value)
@@ -328,7 +345,7 @@ class Reader:
         return float(value), str(value), at
 
     def _clock_words(self, begin: int, end: int, minutes: int, clause: int) -> tuple[list[Item], int]:
-        for ahead in range(end, min(end + 4, len(self.tokens))):
+        for ahead in range(end, min(end + 4, len(self.words))):
             part = measures.DAY_PARTS.get(self.word(ahead))
             if part is not None:
                 self.taken.add(ahead)

@@ -25,8 +25,8 @@ __all__ = [
     "wordnet_lines",
 ]
 
-# First word = (all words, what stands for them), longest first.
-Phrases = Mapping[str, tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]]
+# First word = second word, empty for a phrase of one = (all words, what stands for them), longest first.
+Phrases = Mapping[str, Mapping[str, tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]]]
 
 _WORDNET = Path(__file__).with_name("wordnet")
 _ENGLISH = Path(__file__).with_name("english")
@@ -132,11 +132,15 @@ def phrase_table() -> Phrases:
 
 
 def index_phrases(entries: Mapping[tuple[str, ...], tuple[str, ...]]) -> Phrases:
-    """By first word, longest first."""
-    found: dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]] = {}
+    """By first and second word, longest first."""
+    found: dict[str, dict[str, list[tuple[tuple[str, ...], tuple[str, ...]]]]] = {}
     for words, stands in entries.items():
-        found.setdefault(words[0], []).append((words, stands))
-    return {first: tuple(sorted(rest, key=lambda e: (-len(e[0]), e))) for first, rest in found.items()}
+        second = words[1] if len(words) > 1 else ""
+        found.setdefault(words[0], {}).setdefault(second, []).append((words, stands))
+    return {
+        first: {second: tuple(sorted(same, key=lambda e: (-len(e[0]), e))) for second, same in rest.items()}
+        for first, rest in found.items()
+    }
 
 
 @lru_cache(maxsize=1)
@@ -145,16 +149,16 @@ def calendar_words() -> frozenset[str]:
     numbers = (measures.NUMBERS, measures.SCALES, measures.ORDINALS, measures.CURRENCIES)
     dates = (measures.MONTHS, measures.WEEKDAYS, measures.PERIODS, measures.RELATIVE)
     closed = (measures.LANGUAGES, measures.FORMATS, phrases.CONTRACTED)
-    single = {entry[0] for entries in phrase_table().values() for entry, _ in entries if len(entry) == 1}
+    single = {first for first, rest in phrase_table().items() if "" in rest}
     return frozenset(single.union(*numbers, *dates, *closed))
 
 
 @lru_cache(maxsize=1)
-def separable() -> dict[tuple[str, str], str]:
-    """(verb, particle) = one word."""
-    found = {}
+def separable() -> dict[str, dict[str, str]]:
+    """Verb = particle = one word."""
+    found: dict[str, dict[str, str]] = {}
     for line in phrases.SEPARABLE.strip().splitlines():
         words, _, stands = line.partition("=")
         verb, particle = words.split()
-        found[verb, particle] = stands.strip()
+        found.setdefault(verb, {})[particle] = stands.strip()
     return found

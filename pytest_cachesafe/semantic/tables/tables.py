@@ -191,7 +191,7 @@ class _Builder:
     def result(self) -> Tables:
         phrases = self.tables.phrases
         if self.phrases:
-            merged = {words: stands for entries in phrases.values() for words, stands in entries}
+            merged = {words: stands for rest in phrases.values() for same in rest.values() for words, stands in same}
             phrases = load.index_phrases(merged | self.phrases)
         return replace(
             self.tables, antonyms=self.antonyms, synonyms=self.synonyms, entities=self.entities, phrases=phrases,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from pytest_cachesafe.semantic.tables.grammar import FOREIGN, FUNCTION
 from pytest_cachesafe.semantic.tables.word_set import word_set
-from pytest_cachesafe.semantic.text.scan import Token
+from pytest_cachesafe.semantic.text.scan import Tokens
 
 __all__ = ["not_english"]
 
@@ -18,10 +16,13 @@ _ONLY_FOREIGN = (
 _ONLY_ENGLISH = FUNCTION - FOREIGN
 
 
-def not_english(tokens: Sequence[Token]) -> bool:
+def not_english(tokens: Tokens) -> bool:
     """True for another script than Latin in most letters, or for foreign function words without English ones."""
+    words = tokens.words
+    if _ONLY_FOREIGN.isdisjoint(words) and "".join(words).isascii():
+        return False
     letters = other = english = foreign = weak = 0
-    for word, kind, *_ in tokens:
+    for word, kind in zip(words, tokens.kinds, strict=True):
         if kind != "w":
             continue
         letters += len(word)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate, repeat
+from typing import NamedTuple, overload
 
-__all__ = ["Token", "fold", "scan", "words_of"]
+__all__ = ["Token", "Tokens", "fold", "scan", "words_of"]
 
 
 class Token(NamedTuple):
@@ -23,13 +24,78 @@ class Token(NamedTuple):
     joined: bool = False
 
 
+class Tokens(Sequence[Token]):
+    """The pieces of a prompt by column: what most rules ask is asked of all words at once."""
+
+    __slots__ = ("ends", "joined", "kinds", "starts", "words")
+
+    def __init__(
+        self, words: list[str], kinds: list[str], starts: list[int], ends: list[int], joined: list[bool]
+    ) -> None:
+        self.words, self.kinds, self.starts, self.ends, self.joined = words, kinds, starts, ends, joined
+
+    @classmethod
+    def of(cls, tokens: Sequence[Token]) -> Tokens:
+        """From single pieces."""
+        return cls(*map(list, zip(*tokens, strict=True))) if tokens else cls([], [], [], [], [])
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    def __iter__(self) -> Iterator[Token]:
+        return map(Token, self.words, self.kinds, self.starts, self.ends, self.joined)
+
+    def spliced(self, edits: Sequence[tuple[int, int, Sequence[str]]]) -> Tokens:
+        """With words in place of pieces: where, of how many, and the words; in their order, none within another."""
+        words: list[str] = []
+        kinds: list[str] = []
+        starts: list[int] = []
+        ends: list[int] = []
+        joined: list[bool] = []
+        done = 0
+        for at, size, stands in (*edits, (len(self.words), 0, ())):
+            words += self.words[done:at]
+            kinds += self.kinds[done:at]
+            starts += self.starts[done:at]
+            ends += self.ends[done:at]
+            joined += self.joined[done:at]
+            done = at + size
+            for word in stands:
+                words.append(word)
+                kinds.append("w")
+                starts.append(self.starts[at])
+                ends.append(self.ends[done - 1])
+                joined.append(False)
+        return Tokens(words, kinds, starts, ends, joined)
+
+    @overload
+    def __getitem__(self, at: int) -> Token: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Token]: ...
+    def __getitem__(self, at: int | slice) -> Token | list[Token]:
+        if isinstance(at, int):
+            return Token(self.words[at], self.kinds[at], self.starts[at], self.ends[at], self.joined[at])
+        columns = (self.words[at], self.kinds[at], self.starts[at], self.ends[at], self.joined[at])
+        return list(map(Token, *columns))
+
+
 _QUOTES = str.maketrans(
     {"’": "'", "‘": "'", "ʼ": "'", "`": "'", "´": "'", "．": ".", "？": "?", "！": "!", "，": ",", "。": "."}
 )
 
+# Most prompts hold nothing but words and marks: these are cut at once, and read as `_TOKEN` would read them.
+_PLAIN = re.compile(r"[a-z_ '.?!,;:\n()\"%$/\[\]{}~@^*\\\t\r-]*")
+_PARTS = re.compile(r"([a-z]+(?:'[a-z]+)*|[.?!,;:\n()\"%$]|/(?=[a-z]))")
+# The same beyond ASCII, where it is shorter to say what is not plain.
+_SPECIAL = re.compile(r"[\d+&#=<>|\u3040-\u30ff\u3400-\u9fff]")
+_PARTS_BEYOND = re.compile(r"([^\W\d_]+(?:'[^\W\d_]+)*|[.?!,;:\n()\"%°£$€¥₹]|/(?=[^\W\d_]))")
+_KINDS = dict.fromkeys('.?!,;:\n()"%°£$€¥₹/', "p")
+
+# The first alternative is what most words are; every other one needs a digit or a sign in or behind them.
 _TOKEN = re.compile(
     r"""
-    (?P<d>(?<![\w.])\d{4}-\d{1,2}-\d{1,2}(?!\d)|(?<![\w.])\d{1,2}[/.]\d{1,2}[/.](?:\d{4}|\d{2})(?![\d.]))
+    (?P<f>[a-z]+(?=[ ,?!\n]|\Z)(?![ ]+/))
+  | (?P<d>(?<![\w.])\d{4}-\d{1,2}-\d{1,2}(?!\d)|(?<![\w.])\d{1,2}[/.]\d{1,2}[/.](?:\d{4}|\d{2})(?![\d.]))
   | (?P<t>(?<![\w.:])\d{1,2}(?:[:.]\d{2}(?::\d{2})?)?\ ?(?:a\.m\.?|p\.m\.?|am|pm)(?!\w)|(?<![\w.:])\d{1,2}:\d{2}(?!\d))
   | (?P<v>(?<![\w.])v?\d+(?:\.\d+){2,}(?!\w)|(?<![\w.])v\d+(?:\.\d+)*(?!\w))
   | (?P<o>(?<![\w.])\d+(?:st|nd|rd|th)(?!\w))
@@ -49,22 +115,30 @@ _TOKEN = re.compile(
 def fold(text: str) -> str:
     """Lower case and plain apostrophes, character for character: places in the result are places in `text`."""
     low = text.lower()
+    if text.isascii():
+        return low.replace("`", "'")
     if len(low) != len(text):
         # A few letters grow when lowered (İ); they stay as they are, so that no place moves.
         low = "".join(c if len(c.lower()) != 1 else c.lower() for c in text)
     return low.translate(_QUOTES)
 
 
-def scan(text: str) -> list[Token]:
+def scan(text: str) -> Tokens:
     """The tokens of a prompt in their order."""
+    low = fold(text)
+    plain = _PLAIN.fullmatch(low) if (short := low.isascii()) else not _SPECIAL.search(low)
+    # "--" and "GET /users" are read together.
+    if plain and "--" not in low and " /" not in low:
+        return _scan_plain(low, _PARTS if short else _PARTS_BEYOND)
     found: list[Token] = []
     add = found.append
-    low = fold(text)
     for match in _TOKEN.finditer(low):
         kind = match.lastgroup or "p"
         word = match[0]
         start, end = match.span()
-        if kind == "w":
+        if kind == "f":
+            add(Token(word, "w", start, end, low[start - 1 : start] == "_"))
+        elif kind == "w":
             if "'" in word:
                 _split_contraction(word, start, end, add)
             else:
@@ -94,7 +168,31 @@ def scan(text: str) -> list[Token]:
                 add(Token("/", "p", start, end))
         else:
             add(Token(word, kind, start, end))
-    return found
+    return Tokens.of(found)
+
+
+def _scan_plain(low: str, pattern: re.Pattern[str]) -> Tokens:
+    # Gap, word, gap, word, …, gap.
+    parts: list[str] = pattern.split(low)
+    words = parts[1::2]
+    ends = list(accumulate(map(len, parts)))
+    kinds = list(map(_KINDS.get, words, repeat("w")))
+    joined = [False] * len(words)
+    if "_" in low:
+        joined = [
+            kind == "w" and "'" not in word and (before[-1:] == "_" or after[:1] == "_")
+            for before, word, after, kind in zip(parts[:-1:2], words, parts[2::2], kinds, strict=True)
+        ]
+    tokens = Tokens(words, kinds, ends[:-1:2], ends[1::2], joined)
+    if "'" not in low:
+        return tokens
+    found: list[Token] = []
+    for token in tokens:
+        if "'" in token.word:
+            _split_contraction(token.word, token.start, token.end, found.append)
+        else:
+            found.append(token)
+    return Tokens.of(found)
 
 
 _BOUNDS = {">": "more_than", "<": "less_than", ">=": "at_least", "<=": "at_most"}

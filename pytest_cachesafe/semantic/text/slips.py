@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence, Set
 from itertools import pairwise
+from operator import add
 
 from pytest_cachesafe.semantic.tables.grammar import CONFUSED, FUNCTION
-from pytest_cachesafe.semantic.text.scan import Token
+from pytest_cachesafe.semantic.text.morphology import one_slip
+from pytest_cachesafe.semantic.text.scan import Token, Tokens
 
 __all__ = ["mended", "slips"]
 
@@ -19,13 +21,13 @@ _LONGEST = 40
 
 
 def mended(
-    tokens: Sequence[Token],
+    tokens: Tokens,
     strange: Collection[str],
     rare: Collection[str],
-    other: Sequence[Token],
+    other: Tokens,
     other_strange: Collection[str],
     common: Set[str],
-) -> list[Token] | None:
+) -> Tokens | None:
     """The tokens with slips put right after the other prompt; None where there are none.
 
     Args:
@@ -36,35 +38,45 @@ def mended(
         other_strange: strange words of the other prompt; two strange words must be long to be one.
         common: words a slip hardly ever makes.
     """
-    joined = _joined(_parted(tokens, strange, other), other)
-    changed = None if joined == list(tokens) else joined
-    tokens = joined
-    mine = {t.word for t in tokens}
-    candidates = list(dict.fromkeys(t.word for t in other if t.kind == "w" and t.word not in mine))[:_MOST_CANDIDATES]
-    if not candidates:
+    # Most prompts have nothing of it, which is told from all their words at once.
+    words, others = tokens.words, other.words
+    short = [w for w in rare if len(w) <= _SHORT] if rare else []
+    known = set(others)
+    joins = not known.isdisjoint(map(add, words, words[1:]))
+    parts = bool(strange) and not set(strange).isdisjoint(map(add, others, others[1:]))
+    changed = None
+    if joins or parts:
+        joined = Tokens.of(_joined(_parted(tokens, strange, other), other))
+        changed = None if joined.words == words else joined
+        tokens, words = joined, joined.words
+    confused = [word for word in words if word in CONFUSED and not known.isdisjoint(CONFUSED[word])]
+    if not (strange or short or confused):
         return changed
+    mine = set(words)
+    candidates = [word for word, kind in zip(others, other.kinds, strict=True) if kind == "w" and word not in mine]
+    candidates = list(dict.fromkeys(candidates))[:_MOST_CANDIDATES]
     right: dict[str, str] = {}
     for word in list(strange)[:_MOST_STRANGE]:
-        best = min(
-            (n for n in ((slips(word, c), c) for c in candidates) if n[0] <= _allowed(word, n[1], other_strange)),
-            default=None,
-        )
+        near = [(slips(word, c, _allowed(word, c, other_strange)), c) for c in candidates if _may(word, c)]
+        best = min([found for found in near if found[0]], default=None)
         if best is not None:
             right[word] = best[1]
-    for word in [w for w in rare if len(w) <= _SHORT][:_MOST_STRANGE]:
-        best = min(((slips(word, c), c) for c in candidates if c in common), default=None)
-        if best is not None and best[0] > 1:
-            continue
-        if best is not None:
-            right[word] = best[1]
-    wanted = set(candidates)
-    for word in mine & CONFUSED.keys():
+    for word in short[:_MOST_STRANGE]:
+        close = [c for c in candidates if _may(word, c) and c in common and one_slip(word, c)]
+        if close:
+            right[word] = min(close)
+    for word in confused:
         for meant in CONFUSED[word]:
-            if meant in wanted:
+            if meant in candidates:
                 right[word] = meant
     if not right:
         return changed
-    return [t._replace(word=right[t.word]) if t.kind == "w" and t.word in right else t for t in tokens]
+    return Tokens.of([t._replace(word=right[t.word]) if t.kind == "w" and t.word in right else t for t in tokens])
+
+
+def _may(a: str, b: str) -> bool:
+    """Whether two words may be a slip or two apart: of a similar length, with one end in common."""
+    return -2 <= len(a) - len(b) <= 2 and (a[0] == b[0] or a[-1] == b[-1])
 
 
 def _parted(tokens: Sequence[Token], strange: Collection[str], other: Sequence[Token]) -> Sequence[Token]:
@@ -111,10 +123,18 @@ def _allowed(a: str, b: str, strange: Collection[str]) -> int:
     return 1 if short >= 3 else 0
 
 
-def slips(a: str, b: str) -> int:
-    """Letters more, less, other, or two neighbours exchanged: how many are between two words; 3 for more."""
-    if abs(len(a) - len(b)) > 2 or len(a) > _LONGEST or (a[0] != b[0] and a[-1:] != b[-1:]):
-        return 3
+def slips(a: str, b: str, most: int) -> int:
+    """Letters more, less, other, or two neighbours exchanged: how many are between two different words.
+
+    0 for more than `most`, of which 2 is the highest.
+    """
+    if not most or len(a) > _LONGEST:
+        return 0
+    if most == 1:
+        return int(one_slip(a, b))
+    # A slip changes two letters of a word at the most.
+    if len(set(a) ^ set(b)) > 4:
+        return 0
     before: list[int] = []
     row = list(range(len(b) + 1))
     for i, x in enumerate(a, 1):
@@ -127,5 +147,5 @@ def slips(a: str, b: str) -> int:
             row.append(cost)
         before = last
         if min(row) > 2:
-            return 3
-    return min(row[-1], 3)
+            return 0
+    return row[-1] if row[-1] <= 2 else 0
