@@ -218,6 +218,15 @@ def test_reading_renews_an_entry_for_its_own_lifetime() -> None:
     assert ask(provider, clocked(1_199)).usage.read == 0
 
 
+def test_reading_renews_what_is_marked_in_front_of_it_too() -> None:
+    provider = cache()
+    for at in (0, 200):
+        ask(provider, anthropic([user(text("q", **MARK))], system=RULES, at=at))
+    # The request at 200 read up to the question; the rules in front of it were used with it.
+    found = ask(provider, anthropic([user("else")], system=RULES, at=400))
+    assert found.read_at == "system[0]"
+
+
 def test_an_hour_lasts_an_hour() -> None:
     exchange = [anthropic([user("q")], system=[text("rules", **HOUR)], at=at) for at in (0, 3_599, 7_199)]
     provider = cache()
@@ -437,6 +446,15 @@ def test_exactly_the_minimum_is_enough() -> None:
         system = [text("a" * n, **MARK)]
         found = ProviderCache({}, letters).request(anthropic([user("q")], system=system, model="claude-sonnet-4-6"))
         assert found.usage.write == written
+
+
+def test_a_marker_inside_a_result_is_said_not_to_count() -> None:
+    result = {"type": "tool_result", "tool_use_id": "1", "content": [text("r", **MARK)]}
+    found = cache().request(anthropic([user(result)]))
+    assert found.usage.write == 0
+    assert found.unsure == (
+        "messages[0].content[0].content[0]: whether a marker inside a block counts is not documented; here it does not",
+    )
 
 
 def test_no_marker_no_cache() -> None:
