@@ -113,13 +113,13 @@ class Cachesafe:
             options: tables and verifier, see `CollisionJudge`.
 
         Raises:
-            UsageError: a threshold that is none.
+            UsageError: a threshold that is none, or a `MODULE:NAME` that is not there.
         """
         from pytest_cachesafe.semantic.encoder import DEFAULT_ENCODER
         from pytest_cachesafe.semantic.judge import DEFAULT_THRESHOLD, CollisionJudge
 
         if encoder is None:
-            encoder = self.settings["encoder"].value or DEFAULT_ENCODER
+            encoder = _named(self.settings["encoder"].value or DEFAULT_ENCODER)
         if threshold is None:
             given = self.settings["threshold"].value
             threshold = DEFAULT_THRESHOLD if given is None else given
@@ -279,6 +279,13 @@ class Cachesafe:
         found = compare(before, new, block_size=self.settings["block_size"].value)
         body = comparison_text(found, (text, new.text), redact=self.settings["redact"].value)
         return f"{head}: {body.rstrip()}\n{hint}"
+
+
+def _named(encoder: str) -> Any:
+    """A model's name or folder as it is; what `MODULE:NAME` names, as on the command line."""
+    from pytest_cachesafe.semantic.user_code import imported, is_import
+
+    return imported(encoder, "encoder") if is_import(encoder) else encoder
 
 
 def _given(text: str) -> Prompt:

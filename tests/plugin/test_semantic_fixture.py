@@ -50,6 +50,27 @@ def test_words_alone(semantic_cache):
     result.stderr.fnmatch_lines(["*--cachesafe-threshold: 0.1 looks like a distance*"])
 
 
+def test_an_encoder_of_the_users_own_by_its_name(project: Project) -> None:
+    (project.path / "my_embedding.py").write_text(HEAD, encoding="utf-8")
+    project.test(
+        """
+import pytest
+
+NOT = ["Is the API rate limited?", "Is the API not rate limited?"]
+
+def test_option(semantic_cache):
+    assert semantic_cache.at(0.9).collisions(NOT).collisions
+
+@pytest.mark.cachesafe(encoder="my_embedding:by_subject")
+def test_marker(semantic_cache):
+    semantic_cache.judge(*NOT)
+"""
+    )
+    result = project.run("--cachesafe-encoder=my_embedding:by_topic", "-v")
+    result.assert_outcomes(passed=1, errors=1)
+    result.stdout.fnmatch_lines(["encoder my_embedding:by_subject: module 'my_embedding' has no attribute*"])
+
+
 def test_redacted_failures(project: Project) -> None:
     project.test(HEAD + "def test_it(cachesafe):\n    cachesafe.semantic(by_topic).assert_no_collisions(NOT)\n")
     result = project.run("--cachesafe-redact=text", "--tb=short")
