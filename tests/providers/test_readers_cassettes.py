@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import gzip
 import json
 import sys
@@ -159,12 +160,13 @@ def test_requests_to_others_are_left_aside() -> None:
 
 def test_bodies_in_all_the_forms_recorders_write() -> None:
     body = json.dumps({"messages": [{"role": "user", "content": "hü"}]}, ensure_ascii=False)
-    import base64
 
     forms: list[Any] = [
         body,
         {"string": body},
         {"base64_string": base64.b64encode(body.encode()).decode()},
+        # Packed, and the header that would say so is gone.
+        {"base64_string": base64.b64encode(gzip.compress(body.encode())).decode()},
         json.loads(body),
     ]
     for form in forms:

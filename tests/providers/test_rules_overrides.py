@@ -104,6 +104,7 @@ def test_like_takes_the_price_of_the_routing_it_names() -> None:
         ({"anthropic": {"facts": {"lookback": "3"}}}, "facts.lookback must be a number, at least 0, not '3'"),
         ({"anthropic": {"facts": {"lookback": True}}}, "must be a number, at least 0, not True"),
         ({"anthropic": {"facts": {"lookback": float("nan")}}}, "must be a number, at least 0, not nan"),
+        ({"anthropic": {"facts": {"lookback": float("inf")}}}, "must be a number, at least 0, not inf"),
         ({"anthropic": {"facts": {"lookback": -1}}}, "must be a number, at least 0, not -1"),
         ({"anthropic": {"facts": [1]}}, "anthropic.facts must be a table, not [1]"),
         ({"anthropic": 3}, "anthropic must be a table, not 3"),

@@ -15,7 +15,7 @@ from importlib import import_module
 from typing import Any
 
 from pytest_cachesafe.providers.capture.assemble import assembled, usage_of
-from pytest_cachesafe.providers.capture.intern import Interner
+from pytest_cachesafe.providers.capture.readers.pool import Pool
 from pytest_cachesafe.providers.capture.recognise import recognise, target_of
 from pytest_cachesafe.providers.capture.redact import attempt_of, kept_headers, lower_headers, scope_of
 from pytest_cachesafe.providers.exchange import Exchange
@@ -77,13 +77,13 @@ def cassette(document: Any, name: str) -> list[Exchange]:
     interactions = document.get("interactions") if isinstance(document, Mapping) else None
     if not isinstance(interactions, list):
         raise UsageError(f"{name}: a cassette has a list of interactions; this one has none")
-    interner, out, others = Interner(), [], Counter[str]()
+    pool, out, others = Pool(), [], Counter[str]()
     for n, interaction in enumerate(interactions):
         where = f"{name}: interaction {n}"
         request = interaction.get("request") if isinstance(interaction, Mapping) else None
         if not isinstance(request, Mapping) or not isinstance(request.get("uri"), str):
             raise UsageError(f"{where}: has no request with a uri")
-        found = _exchange(request, where, interner)
+        found = _exchange(request, where, pool)
         if isinstance(found, str):
             others[found] += 1
             continue
@@ -97,7 +97,7 @@ def cassette(document: Any, name: str) -> list[Exchange]:
     return out
 
 
-def _exchange(request: Mapping[str, Any], where: str, interner: Interner) -> Exchange | str:
+def _exchange(request: Mapping[str, Any], where: str, pool: Pool) -> Exchange | str:
     """The exchange of a request, or what else it is."""
     headers = lower_headers(_headers(request.get("headers")))
     method, uri = str(request.get("method", "POST")), request["uri"]
@@ -121,7 +121,7 @@ def _exchange(request: Mapping[str, Any], where: str, interner: Interner) -> Exc
     return Exchange(
         found.provider,
         found.api,
-        interner.body(body),
+        pool.body(body),
         model=found.model,
         path=found.path,
         host=found.host,

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 from pytest_cachesafe.configuration import closest
 from pytest_cachesafe.messages.detect import detect_body, evident_formats, is_body
-from pytest_cachesafe.providers.capture.intern import Interner
+from pytest_cachesafe.providers.capture.readers.pool import Pool
 from pytest_cachesafe.providers.exchange import APIS, Api, Exchange, Provider
 from pytest_cachesafe.usage import UsageError
 
@@ -24,7 +24,7 @@ _WIRES = {
 
 
 def exchange_of_line(
-    item: Any, where: str, provider: str | None, model: str | None, interner: Interner | None = None
+    item: Any, where: str, provider: str | None, model: str | None, pool: Pool | None = None
 ) -> Exchange:
     """The exchange of a parsed line: ours (an object with `body`) or a bare body.
 
@@ -33,7 +33,7 @@ def exchange_of_line(
         where: its place, for errors.
         provider: whose bodies are meant, where the line does not say; None: by their looks.
         model: where the request names none.
-        interner: shares what bodies repeat.
+        pool: shares what bodies repeat.
 
     Raises:
         UsageError: not a request, a body of another provider, an unknown provider, values of the wrong kind.
@@ -48,8 +48,8 @@ def exchange_of_line(
     line: Mapping[str, Any] = {} if inner is None else item
     body = item if inner is None else inner
     api, named = _api(line, body, where, provider)
-    if interner is not None:
-        body = interner.body(dict(body))
+    if pool is not None:
+        body = pool.body(dict(body))
     from pytest_cachesafe.providers.capture.storage import exchange_from
 
     given = {name: value for name, value in line.items() if name not in ("provider", "api", "body", "wire")}

@@ -64,11 +64,11 @@ def parse_exchanges(
     spans = spans_in(value for _, value in values)
     if spans is not None:
         return exchanges_of_spans(spans, name, provider=provider)
-    from pytest_cachesafe.providers.capture.intern import Interner
     from pytest_cachesafe.providers.capture.readers.lines import exchange_of_line
+    from pytest_cachesafe.providers.capture.readers.pool import Pool
 
-    interner = Interner()
-    return [exchange_of_line(item, where, provider, model, interner) for where, item in _items(values, name)]
+    pool = Pool()
+    return [exchange_of_line(item, where, provider, model, pool) for where, item in _items(values, name)]
 
 
 def _items(values: list[tuple[int, Any]], name: str) -> list[tuple[str, Any]]:

@@ -16,7 +16,7 @@ from datetime import datetime
 from typing import Any
 
 from pytest_cachesafe.configuration import closest
-from pytest_cachesafe.providers.capture.intern import Interner
+from pytest_cachesafe.providers.capture.readers.pool import Pool
 from pytest_cachesafe.providers.capture.readers.span_bodies import BODIES, REPLIES
 from pytest_cachesafe.providers.exchange import APIS, Api, Exchange
 from pytest_cachesafe.usage import UsageError
@@ -144,9 +144,9 @@ def exchanges_of_spans(spans: list[Mapping[str, Any]], name: str, *, provider: s
         )
         raise UsageError(f"{name}: {seen}{hint if calls else ''}")
     begun = sorted(told, key=_start)
-    origin, interner = _start(begun[0]), Interner()
+    origin, pool = _start(begun[0]), Pool()
     return [
-        _exchange(span, f"{name}: span {span.get('name', '')!r} ({n})", provider, origin, interner)
+        _exchange(span, f"{name}: span {span.get('name', '')!r} ({n})", provider, origin, pool)
         for n, span in enumerate(begun)
     ]
 
@@ -158,7 +158,7 @@ def _is_call(attributes: Mapping[str, Any]) -> bool:
     return "gen_ai.request.model" in attributes
 
 
-def _exchange(span: Mapping[str, Any], where: str, provider: str | None, origin: float, interner: Interner) -> Exchange:
+def _exchange(span: Mapping[str, Any], where: str, provider: str | None, origin: float, pool: Pool) -> Exchange:
     attributes = span["attributes"]
     api = _api(attributes, where, provider)
     parts = {
@@ -176,7 +176,7 @@ def _exchange(span: Mapping[str, Any], where: str, provider: str | None, origin:
     exchange = Exchange(
         APIS[api][0],
         api,
-        interner.body(body),
+        pool.body(body),
         model=model,
         host=None if host is None else f"{host}:{port}" if port not in (None, 443, "443") else str(host),
         sent_at=_start(span) - origin,
