@@ -51,7 +51,7 @@ def spellings(provider: str, model_id: str) -> Iterator[Spelling]:
         provider: whose API the request goes to; a vendor prefix in the id ("anthropic/…") overrules it.
         model_id: as sent in the body or the path.
     """
-    text = model_id.strip()
+    text, named = model_id.strip(), False
     found = _ARN.fullmatch(text)
     if found is not None:
         provider, text = "bedrock", found[1]
@@ -63,7 +63,7 @@ def spellings(provider: str, model_id: str) -> Iterator[Spelling]:
             vendor = provider
         if not vendor:
             return
-        provider = vendor
+        provider, named = vendor, True
         base, _, variant = text.partition(":")
         if variant in _VARIANTS:
             text = base
@@ -74,7 +74,8 @@ def spellings(provider: str, model_id: str) -> Iterator[Spelling]:
             routing, text = ("global" if prefix == "global" else "regional"), rest
     for stem in _stems(provider, text):
         yield Spelling(provider, routing, stem)
-        if stem.startswith("claude-") and "." in stem:
+        # Only gateways write "claude-opus-4.8".
+        if named and stem.startswith("claude-") and "." in stem:
             yield Spelling(provider, routing, _CLAUDE_DOT.sub("-", stem))
 
 
