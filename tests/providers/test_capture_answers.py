@@ -397,3 +397,19 @@ def test_a_mock_transport_of_the_users_is_named() -> None:
         client.post("https://api.openai.com/v1/chat/completions", json={})
     assert rec.exchanges == []
     assert "httpx2.MockTransport" in rec.notes[0]
+
+
+def test_a_reply_names_the_miss_where_it_was_asked_to() -> None:
+    anthropic = pytest.importorskip("anthropic", reason=_WHY)
+    asked: dict[str, Any] = {"previous_message_id": None}
+    with capture_traffic():
+        client = anthropic.Anthropic()
+        first = client.messages.create(**body(system="It is 10:01."), diagnostics=asked)
+        asked = {"previous_message_id": first.id}
+        second = client.messages.create(**body(system="It is 10:02."), diagnostics=asked)
+        with client.messages.stream(**body(system="It is 10:03."), diagnostics=asked) as stream:
+            third = stream.get_final_message()
+    assert first.diagnostics is None
+    assert second.diagnostics.cache_miss_reason.type == "system_changed"
+    assert third.diagnostics.cache_miss_reason.type == "system_changed"
+    assert not hasattr(second.usage, "diagnostics")

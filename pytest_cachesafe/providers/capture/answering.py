@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -10,10 +9,10 @@ from threading import RLock
 from typing import Any
 
 from pytest_cachesafe.providers.capture import redact, telemetry
+from pytest_cachesafe.providers.capture.bodies import BodyReader
 from pytest_cachesafe.providers.capture.callsite import users_line
 from pytest_cachesafe.providers.capture.captured import Captured
 from pytest_cachesafe.providers.capture.escape import is_ours, stop
-from pytest_cachesafe.providers.capture.intern import Interner
 from pytest_cachesafe.providers.capture.predict import Predictor
 from pytest_cachesafe.providers.capture.raw import RawReply, RawRequest
 from pytest_cachesafe.providers.capture.recognise import (
@@ -66,7 +65,7 @@ class Session:
         self._count_tokens = count_tokens
         self._predictor = Predictor(rules, count_tokens)
         self._ids = Ids()
-        self._interner = Interner()
+        self._reader = BodyReader()
         self._lock = RLock()
         # Names and addresses that sockets may reach: where requests were let through.
         self._open: set[str] = set()
@@ -132,7 +131,8 @@ class Session:
     def _answer(self, request: RawRequest) -> RawReply | Watch | None:
         target = target_of(request.url)
         headers = redact.lower_headers(request.headers)
-        body, wrong = _json_body(request.body, headers)
+        with self._lock:
+            body, wrong = _json_body(request.body, headers, self._reader)
         endpoint = recognise(request.method, request.url, headers, body, hosts=self._hosts)
         if endpoint.kind == "telemetry":
             with self._lock:
@@ -189,12 +189,10 @@ class Session:
     ) -> Exchange:
         assert endpoint.provider is not None
         assert endpoint.api is not None
-        with self._lock:
-            shared = self._interner.body(body) if body is not None else {}
         return Exchange(
             provider=endpoint.provider,
             api=endpoint.api,
-            body=shared,
+            body=body if body is not None else {},
             model=endpoint.model,
             path=endpoint.path,
             host=target.host,
@@ -318,7 +316,7 @@ def _decoded(data: bytes, encoding: str) -> bytes | None:
     return None
 
 
-def _json_body(data: bytes, headers: Mapping[str, str]) -> tuple[dict[str, Any] | None, str | None]:
+def _json_body(data: bytes, headers: Mapping[str, str], reader: BodyReader) -> tuple[dict[str, Any] | None, str | None]:
     """(the JSON object, None), or (None, what is wrong with it)."""
     encoding = headers.get("content-encoding", "")
     plain = _decoded(data, encoding)
@@ -327,7 +325,7 @@ def _json_body(data: bytes, headers: Mapping[str, str]) -> tuple[dict[str, Any] 
     if not plain:
         return None, "the request has no body"
     try:
-        body = json.loads(plain)
+        body = reader.read(plain.decode("utf-8-sig"))
     except RecursionError:
         return None, "the body is JSON nested too deep to be read"
     except (ValueError, UnicodeDecodeError):

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.providers.capture.raw import RawReply
@@ -13,6 +15,7 @@ from pytest_cachesafe.usage import UsageError
 
 if TYPE_CHECKING:
     from pytest_cachesafe.providers.cache.simulate import Prediction
+    from pytest_cachesafe.providers.checks.markers import Placed
 
 __all__ = ["Predictor"]
 
@@ -25,6 +28,9 @@ _COUNTED = {
 }
 
 
+_INDEX = re.compile(r"messages\[(\d+)\]")
+
+
 class Predictor:
     """The simulated cache, the hard errors and the counters behind one door."""
 
@@ -33,6 +39,8 @@ class Predictor:
         from pytest_cachesafe.providers.cache.simulate import ProviderCache
 
         self._cache = ProviderCache(rules, count_tokens)
+        # Messages that carry no marker, by identity; kept, so that an id stays theirs.
+        self._plain: dict[int, Any] = {}
 
     def predict(self, exchange: Exchange) -> Prediction:
         """What the request finds and writes.
@@ -59,18 +67,45 @@ class Predictor:
     def counters(self, prediction: Prediction, exchange: Exchange) -> Mapping[str, Any]:
         """The provider's own counters for a prediction."""
         from pytest_cachesafe.providers.cache.counters import counters
+        from pytest_cachesafe.providers.cache.diagnostics import diagnostics
 
-        return counters(prediction.usage, exchange)
+        found = counters(prediction.usage, exchange)
+        said = diagnostics(prediction, exchange)
+        if said is not None:
+            # Beside the counters in the reply, not among them: `replies` puts it where it belongs.
+            found["diagnostics" if exchange.api == "messages" else "prompt_cache_diagnostics"] = said
+        return found
 
     def refused(self, exchange: Exchange) -> Failure | None:
         """The 400 with which the provider refuses the request, if it does."""
         from pytest_cachesafe.providers.checks.hard import hard_errors
 
-        errors = hard_errors(None, exchange, self._cache.rules)
+        errors = hard_errors(None, exchange, self._cache.rules, self._markers(exchange))
         if not errors:
             return None
         first = errors[0]
         return Failure(first.status, f"{first.path}: {first.message}" if first.path else first.message)
+
+    def _markers(self, exchange: Exchange) -> list[Placed]:
+        """The request's markers; messages that were seen without one are not gone through again.
+
+        Bodies share what they repeat (see `bodies`), so that the same message is the same object.
+        """
+        from pytest_cachesafe.providers.checks.markers import markers_of
+
+        messages = exchange.body.get("messages")
+        if not isinstance(messages, list):
+            return markers_of(exchange)
+        plain = self._plain
+        # Something that is no message in their place keeps the paths of the others.
+        left = [None if id(message) in plain else message for message in messages]
+        found = markers_of(replace(exchange, body={**exchange.body, "messages": left}))
+        marked = {match[1] for placed in found if (match := _INDEX.match(placed.path)) is not None}
+        new = [index for index, message in enumerate(left) if message is not None]
+        for index in new:
+            if str(index) not in marked:
+                plain[id(left[index])] = left[index]
+        return found
 
     def counted(self, exchange: Exchange) -> RawReply:
         """The reply of a token-counting endpoint: counted with the user's counter, or an estimate."""

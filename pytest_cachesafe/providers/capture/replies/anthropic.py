@@ -38,7 +38,10 @@ def message(exchange: Exchange, reply: Reply, counters: Mapping[str, Any], ids: 
         content.append({"type": "text", "text": reply.text})
     for call in calls_of(reply.tools, ids, "toolu"):
         content.append({"type": "tool_use", "id": call.id, "name": call.name, "input": dict(call.input)})
-    usage: dict[str, Any] = {**counters, "output_tokens": output_tokens(reply), "service_tier": "standard"}
+    # Not a counter, but it comes with them: what the simulated cache says of the miss, where the request asked.
+    said = counters.get("diagnostics")
+    counted = {key: value for key, value in counters.items() if key != "diagnostics"}
+    usage: dict[str, Any] = {**counted, "output_tokens": output_tokens(reply), "service_tier": "standard"}
     made: dict[str, Any] = {
         "id": ids.next("msg"),
         "type": "message",
@@ -50,6 +53,8 @@ def message(exchange: Exchange, reply: Reply, counters: Mapping[str, Any], ids: 
         "stop_details": None,
         "usage": {**usage, **reply.usage} if reply.usage is not None else usage,
     }
+    if said is not None:
+        made["diagnostics"] = said
     return made
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
@@ -68,7 +69,7 @@ def _cassettes() -> None:
         owner = getattr(sys.modules.get(module), cls, None)
         if kept is not None and owner is not None and hasattr(kept, name):
             ours = getattr(owner, method)
-            hub.replace(kept, name, lambda original, ours=ours: _same(ours, original))
+            hub.replace(kept, name, partial(_same, ours))
 
 
 def _same(ours: Any, original: Any) -> Any:
