@@ -132,17 +132,24 @@ def closing(method: str) -> None:
         getattr(opened, method)(("93.184.216.34", 80))
 
 
+def udp() -> None:
+    with socket.socket(type=socket.SOCK_DGRAM) as opened:
+        opened.sendto(b"x", ("93.184.216.34", 8125))
+
+
 @pytest.mark.parametrize(
     "reach",
     [
         lambda: socket.create_connection(("shop.example", 443)),
         lambda: closing("connect"),
         lambda: closing("connect_ex"),
+        lambda: udp(),
         lambda: socket.getaddrinfo("shop.example", 443),
+        lambda: socket.gethostbyname("shop.example"),
         lambda: urllib.request.urlopen("http://shop.example/"),
         lambda: asyncio.run(asyncio.wait_for(asyncio.open_connection("shop.example", 443), 5)),
     ],
-    ids=["create_connection", "connect", "connect_ex", "getaddrinfo", "urllib", "asyncio"],
+    ids=["create_connection", "connect", "connect_ex", "sendto", "getaddrinfo", "gethostbyname", "urllib", "asyncio"],
 )
 def test_sockets_that_no_library_of_ours_opened(reach: Any) -> None:
     with (
@@ -204,6 +211,19 @@ def test_a_cloud_that_is_not_there_is_no_failure() -> None:
     """SDKs ask for a machine's own credentials and go on without them."""
     with capture_traffic(), pytest.raises(ConnectionRefusedError):
         socket.create_connection(("169.254.169.254", 80), timeout=0.1)
+
+
+def test_this_machines_own_names_are_looked_up() -> None:
+    with capture_traffic():
+        assert socket.gethostbyname("localhost").startswith("127.")
+        assert socket.getaddrinfo(None, 80)
+        with socket.socket(type=socket.SOCK_DGRAM) as opened:
+            assert opened.sendto(b"x", ("127.0.0.1", 9)) == 1
+
+
+def test_a_library_that_is_not_captured_is_said_to_be_the_reason() -> None:
+    with pytest.raises(STOPPED, match=r"api\.openai\.com: a model request went past the libraries"), capture_traffic():
+        urllib.request.urlopen("http://api.openai.com/v1/chat/completions", b"{}")
 
 
 def test_hosts_are_names() -> None:

@@ -31,7 +31,8 @@ _POINTS = (
 
 def owners() -> list[tuple[Any, str]]:
     """Everything that a capture may touch, of what is installed."""
-    found: list[tuple[Any, str]] = [(socket.socket, "connect"), (socket.socket, "connect_ex"), (socket, "getaddrinfo")]
+    found: list[tuple[Any, str]] = [(socket.socket, name) for name in ("connect", "connect_ex", "sendto")]
+    found += [(socket, name) for name in ("getaddrinfo", "gethostbyname", "gethostbyname_ex")]
     for module, cls, name in _POINTS:
         try:
             found.append((getattr(importlib.import_module(module), cls), name))
@@ -46,11 +47,27 @@ def entries() -> list[tuple[Any, str, Any]]:
 
 
 def test_an_inherited_method_is_inherited_again() -> None:
-    # Sockets inherit `connect` from C.
-    assert "connect" not in vars(socket.socket)
+    class Above:
+        def send(self) -> str:
+            return "real"
+
+    class Owner(Above):
+        pass
+
+    made, gate = Hub(), object()
+    made.enter(gate, lambda: made.replace(Owner, "send", lambda was: lambda self: f"ours({was(self)})"))  # type: ignore[arg-type]
+    assert Owner().send() == "ours(real)"
+    assert Above().send() == "real"
+    made.leave(gate)  # type: ignore[arg-type]
+    assert Owner().send() == "real"
+    assert "send" not in vars(Owner)
+
+
+def test_sockets_are_guarded_for_as_long_as_a_capture_runs() -> None:
+    before = socket.socket.connect
     with capture_traffic():
-        assert "connect" in vars(socket.socket)
-    assert "connect" not in vars(socket.socket)
+        assert socket.socket.connect is not before
+    assert socket.socket.connect is before
 
 
 @settings(deadline=None, max_examples=30)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +12,7 @@ import sdk_calls
 from loopback import loopback
 from sdk_calls import WAYS
 
+from pytest_cachesafe.providers.capture.reply import Failure
 from pytest_cachesafe.providers.capture.session import capture_traffic
 from pytest_cachesafe.providers.capture.transports import imports
 
@@ -78,7 +81,7 @@ def test_past_the_patches_the_call_would_reach_the_provider(way: Any, unpatched:
 def test_past_the_patches_nothing_leaves_the_machine(way: Any, unpatched: None) -> None:
     """The last line: a socket to a remote host fails the test, through every SDK's own error handling."""
     host = _REMOTE[way.sdk]
-    with pytest.raises(pytest.fail.Exception, match="unknown host while traffic is captured"), capture_traffic():
+    with pytest.raises(pytest.fail.Exception, match="a model request went past the libraries"), capture_traffic():
         way.call(host)
 
 
@@ -90,3 +93,32 @@ def test_google_genai_without_aiohttp_is_caught(monkeypatch: pytest.MonkeyPatch)
         assert WAYS["genai-async-stream"].call(provider.url) == "two"
     assert provider.seen == []
     assert [exchange.library for exchange in rec.exchanges] == ["httpx2", "httpx2"]
+
+
+@pytest.mark.parametrize("name", [name for name in WAYS if WAYS[name].library == "aiohttp"])
+def test_sessions_without_middlewares_are_caught(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """aiohttp before 3.12: the reply is made from the session's arguments."""
+    pytest.importorskip(WAYS[name].sdk, reason=f"tests the real SDKs: {_INSTALL}")
+    library = pytest.importorskip("aiohttp", reason=f"tests the SDKs' transports: {_INSTALL}")
+    from pytest_cachesafe.providers.capture.transports import aiohttp as ours
+
+    def without(function: Any) -> Any:
+        found = inspect.signature(function)
+        return found.replace(parameters=[p for p in found.parameters.values() if p.name != "middlewares"])
+
+    monkeypatch.setattr(ours, "signature", without)
+    with loopback() as provider, capture_traffic(["scripted, not sent"]) as rec:
+        assert WAYS[name].call(provider.url) == "scripted, not sent"
+    assert provider.seen == []
+    assert [exchange.library for exchange in rec.exchanges] == ["aiohttp"]
+
+    async def ask(**options: Any) -> Any:
+        async with library.ClientSession(**options) as session:
+            body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+            async with session.post("https://api.openai.com/v1/chat/completions", json=body) as reply:
+                return reply.status
+
+    with capture_traffic([Failure(503), Failure(503)]):
+        assert asyncio.run(ask()) == 503
+        with pytest.raises(library.ClientResponseError):
+            asyncio.run(ask(raise_for_status=True))

@@ -114,6 +114,12 @@ class Session:
         if matches_host(target, self._passthrough) or (self.live and is_model_host(host)):
             self._open.add(host)
             return
+        if is_model_host(host) or matches_host(target, self._hosts):
+            raise self._stop(
+                f"a socket to {host}: a model request went past the libraries whose traffic is captured (httpx2, "
+                "httpx, aiohttp, requests, botocore) and was not sent; use one of these, or let it through with "
+                "passthrough=[…]"
+            )
         raise self._stop(self._unknown(f"a socket to {host}", target))
 
     def resolved(self, host: str, addresses: Iterable[str]) -> None:

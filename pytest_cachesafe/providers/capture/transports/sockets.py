@@ -15,7 +15,10 @@ def install() -> None:
     plain = _plain_class()
     hub.replace(plain, "connect", _connect)
     hub.replace(plain, "connect_ex", _connect)
+    hub.replace(plain, "sendto", _sendto)
     hub.replace(socket, "getaddrinfo", _getaddrinfo)
+    for name in ("gethostbyname", "gethostbyname_ex"):
+        hub.replace(socket, name, _by_name)
 
 
 def _plain_class() -> type[socket.socket]:
@@ -33,6 +36,27 @@ def _connect(original: Any) -> Any:
         return original(self, address)
 
     return connect
+
+
+def _sendto(original: Any) -> Any:
+    def sendto(self: socket.socket, data: Any, *rest: Any) -> Any:
+        gate = hub.gate()
+        internet = self.family in (socket.AF_INET, socket.AF_INET6)
+        if gate is not None and internet and rest and isinstance(rest[-1], tuple) and rest[-1]:
+            gate.connects(_name(rest[-1][0]))
+        return original(self, data, *rest)
+
+    return sendto
+
+
+def _by_name(original: Any) -> Any:
+    def gethostbyname(hostname: Any) -> Any:
+        gate = hub.gate()
+        if gate is not None and hostname:
+            gate.connects(_name(hostname))
+        return original(hostname)
+
+    return gethostbyname
 
 
 def _getaddrinfo(original: Any) -> Any:
