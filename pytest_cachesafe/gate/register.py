@@ -33,3 +33,8 @@ def register(config: pytest.Config, settings: Mapping[str, Any]) -> None:
 
         made = Collector(config, parse_formats(settings["report"].value), settings["redact"].value)
         config.pluginmanager.register(made, "cachesafe-report")
+    if settings["observe"].value or settings["observe_fail"].value:
+        from pytest_cachesafe.gate.observing import ObserveHooks
+
+        fail = bool(settings["observe_fail"].value)
+        config.pluginmanager.register(ObserveHooks(config, settings["redact"].value, fail=fail), "cachesafe-observe")

@@ -1,0 +1,1 @@
+"""Watches the LLM requests that tests make anyway: nothing is answered, replaced or refused."""
