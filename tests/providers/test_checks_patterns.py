@@ -133,6 +133,43 @@ def test_tool_results_cleared_step_by_step_are_pruned_history() -> None:
     ]
 
 
+def test_a_cleared_result_is_pruned_even_if_the_placeholder_is_longer() -> None:
+    start = [user("Look it up."), assistant([call("search", 1, q="x")])]
+    bodies = [
+        anthropic(marked_last([*start, user([result(1, "42")])])),
+        anthropic(
+            marked_last([*start, user([result(1, "[this result was cleared]")]), assistant("42."), user("Why?")])
+        ),
+    ]
+
+    assert only(check(bodies)).code == "history-pruned"
+
+
+def test_summaries_in_the_same_words_are_still_summaries() -> None:
+    said = [[user(f"Question {n}?"), assistant(f"Answer {n}.")] for n in range(8)]
+    summary = user("What was said before is summarised here.")
+
+    def sent(first: int, last: int) -> list[dict[str, Any]]:
+        kept = [m for pair in said[first:last] for m in pair]
+        return [*([summary] if first else []), *kept, user(f"Question {last}?")]
+
+    steps = [(0, 2), (0, 3), (2, 4), (2, 5), (4, 6), (4, 7)]
+    bodies = [anthropic(marked_last(sent(*step))) for step in steps]
+
+    assert told(check(bodies)) == [
+        ("history-summarised", "error", 2, "messages[0].content"),
+        ("history-summarised", "error", 4, "messages[1].content"),
+    ]
+
+
+def test_an_answer_begun_by_the_caller_goes_on() -> None:
+    begun = [user("Name a city."), assistant("The city is")]
+    whole = [user("Name a city."), assistant("The city is Oslo."), user("Why?")]
+    bodies = [anthropic([*marked_last(begun[:1]), *begun[1:]]), anthropic([*marked_last(whole[:1]), *whole[1:]])]
+
+    assert check(bodies).findings == []
+
+
 def test_the_newest_messages_alone_are_a_cut_history() -> None:
     bodies = [anthropic(marked_last(m[-4:]), tools=TOOLS) for m in requests_of(4)]
     report = check(bodies)

@@ -68,9 +68,9 @@ def _minimum(asked: Sequence[Asked], weigher: Weigher, spoiled: frozenset[int]) 
             continue
         # Told at the first request: what the others add does not help.
         item = next(i for i in group if marked(i))
-        block = longest.layout.blocks[marked(longest)[-1]]
-        model = longest.exchange.model
-        told = f"{tokens} tokens are marked, {model} caches from {minimum:,}"
+        block = item.layout.blocks[marked(item)[-1]]
+        most = "" if longest is item else "at most "
+        told = f"{most}{tokens} tokens are marked, {item.exchange.model} caches from {minimum:,}"
         if enough is None:
             yield Wide("maybe-below-minimum", item.index, block.path, told, tokens=tokens)
         else:
@@ -162,7 +162,13 @@ def _shared_keys(asked: Sequence[Asked]) -> Iterator[Wide]:
     opened: set[int] = set()
     for item in asked:
         key = item.exchange.body.get("prompt_cache_key")
-        if item.exchange.provider != "openai" or not key or item.conversation in opened or item.failed:
+        if (
+            item.exchange.provider != "openai"
+            or not key
+            or not isinstance(key, str)
+            or item.conversation in opened
+            or item.failed
+        ):
             continue
         opened.add(item.conversation)
         fixed = static_blocks(item)
@@ -180,4 +186,5 @@ def key_changed(parent: Asked, item: Asked) -> tuple[Any, Any] | None:
     if item.exchange.provider != "openai":
         return None
     keys = tuple(i.exchange.body.get("prompt_cache_key") for i in (parent, item))
-    return (keys[0], keys[1]) if all(keys) and keys[0] != keys[1] else None
+    named = all(isinstance(key, str) and key for key in keys)
+    return (keys[0], keys[1]) if named and keys[0] != keys[1] else None

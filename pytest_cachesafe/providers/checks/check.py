@@ -172,8 +172,14 @@ class _Check:
         """What a break is in the end depends on what the others of its conversation are."""
         pairs = Counter(item.conversation for item in self.asked if item.parent is not None)
         marked = Counter(self.asked[b.request].conversation for b in self._breaks if b.marked)
+        summarised: set[int] = set()
         for found in self._breaks:
             item = self.asked[found.request]
+            if found.code == "history-summarised":
+                summarised.add(item.conversation)
+            elif found.code == "history-pruned" and found.path.startswith("messages[1]"):
+                # The next summary, in the same words: what follows the summary is gone as well.
+                found.code = "history-summarised" if item.conversation in summarised else found.code
             if found.marked and marked[item.conversation] == pairs[item.conversation]:
                 found.code = "marker-on-changing-block"
             elif self._shares_key(found, item):
@@ -184,8 +190,8 @@ class _Check:
         from pytest_cachesafe.prefix.causes import SELF_CHANGING
 
         parent = self.asked[found.against]
-        keys = {i.exchange.body.get("prompt_cache_key") for i in (parent, item)}
-        if item.exchange.provider != "openai" or len(keys) != 1 or None in keys or found.cause in SELF_CHANGING:
+        one, other = (i.exchange.body.get("prompt_cache_key") for i in (parent, item))
+        if item.exchange.provider != "openai" or not one or one != other or found.cause in SELF_CHANGING:
             return False
         begins = item.chat is not None and not any(m.get("role") == "assistant" for m in item.chat.messages)
         return begins and found.code in ("system-changed", "tools-changed", "handoff")

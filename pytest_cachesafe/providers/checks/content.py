@@ -12,7 +12,7 @@ from typing import Any
 
 from pytest_cachesafe.findings import Origin, Severity
 from pytest_cachesafe.frontends.wire import WireFrontEnd
-from pytest_cachesafe.messages.similarity import alike
+from pytest_cachesafe.messages.similarity import alike, words
 from pytest_cachesafe.prefix.accept import Acceptances
 from pytest_cachesafe.prefix.compare import Divergence
 from pytest_cachesafe.prefix.step import judge
@@ -31,6 +31,7 @@ _CONTENT = {
     "bedrock": ("tools", "toolConfig", "system", "messages"),
 }
 _BLOCK = re.compile(r"(?:\w+\[\d+\]\.(?:content|parts)|system|tools|\w+\.parts)\[\d+\]")
+_RESULTS = ("tool_result", "toolResult", "function_call_output", "functionResponse")
 _RANKS: dict[str | None, Rank] = {"tools": TOOLS, "system": SYSTEM}
 
 
@@ -204,7 +205,7 @@ def _message_code(divergence: Divergence, pa: Prompt, pb: Prompt) -> str:
         shape = "history-pruned"
     if shape is None and cause == "order":
         shape = "history-reordered"
-    if shape is None and _cleared(divergence, va.messages, vb.messages):
+    if shape in (None, "history-edited") and _cleared(divergence, va.messages, vb.messages):
         shape = "history-pruned"
     return shape or "history-edited"
 
@@ -237,8 +238,8 @@ def _shape(one: Sequence[str], other: Sequence[str]) -> str | None:
         return None
     rest, later = one[same:], other[same:]
     if rest[1:2] == later[1:2]:
-        # One message in another wording. A shorter one may be a tool result that was cleared.
-        return None if not rest[1:2] or len(later[0]) < len(rest[0]) else "history-edited"
+        # One message in another wording, whatever else is said again elsewhere.
+        return "history-edited" if rest[1:2] else None
     if later[0] in rest[1:]:
         # What comes next was said later: something between is gone.
         return "history-cut" if same == 0 else "history-pruned"
@@ -256,14 +257,28 @@ def _shape(one: Sequence[str], other: Sequence[str]) -> str | None:
 
 
 def _cleared(divergence: Divergence, one: Sequence[Any], other: Sequence[Any]) -> bool:
-    """Whether a tool result gave way to a shorter text, as history editors do it."""
+    """Whether a tool result gave way to a shorter text or to other words altogether, as history editors do it."""
     if divergence.messages is None:
         return False
     i, j = divergence.messages
     if i >= len(one) or j >= len(other) or not (_is_map(one[i]) and _is_map(other[j])):
         return False
     before, after = canonical(one[i]), canonical(other[j])
-    result = one[i].get("role") == "tool" or any(
-        word in before for word in ('"tool_result"', '"toolResult"', '"function_call_output"', '"functionResponse"')
-    )
-    return result and len(after) < len(before)
+    if not (_is_result(one[i], before) and _is_result(other[j], after)):
+        return False
+    return len(after) < len(before) or not words(_said(one[i])) & words(_said(other[j]))
+
+
+def _is_result(message: Mapping[str, Any], text: str) -> bool:
+    return message.get("role") == "tool" or any(f'"{word}"' in text for word in _RESULTS)
+
+
+def _said(value: Any) -> str:
+    """The texts in a tool result."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, list):
+        return " ".join(map(_said, value))
+    if isinstance(value, Mapping):
+        return " ".join(_said(value[key]) for key in ("content", "text", "output", "toolResult") if key in value)
+    return ""

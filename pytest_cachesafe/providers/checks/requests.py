@@ -85,14 +85,14 @@ def _recorded(recording: prompt.Recording) -> list[Any]:
 
 
 def _exchange(item: Any, where: str, provider: str, model: str | None) -> Exchange:
-    from pytest_cachesafe.providers.capture.readers.lines import exchange_of_line
-
     if isinstance(item, Exchange):
         return item
+    if isinstance(item, Chat) and isinstance(item.exchange, Exchange):
+        return item.exchange
+    from pytest_cachesafe.providers.capture.readers.lines import exchange_of_line
+
     if not isinstance(item, Chat):
         return exchange_of_line(item, where, provider, model)
-    if isinstance(item.exchange, Exchange):
-        return item.exchange
     if item.raw is not None:
         raise UsageError(f"{where} is a rendered prompt; providers get message lists")
     if item.body is None:

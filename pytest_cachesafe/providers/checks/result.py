@@ -70,6 +70,8 @@ class CacheReport:
     # What an assertion asked for beside the findings and did not get, one sentence each.
     missed: list[str] = field(default_factory=list)
     layout: Callable[[CacheReport, int, str], str] | None = None
+    # Where a changing value was built, by a finding's (lead, before); filled in when an assertion fails.
+    built: dict[tuple[str, str], str] = field(default_factory=dict)
     # The first request, for what a lock file keeps of tools and system text.
     opening: Chat | None = None
 
