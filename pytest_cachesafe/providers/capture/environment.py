@@ -1,4 +1,4 @@
-"""Keys that mean nothing, where the environment has none: the SDKs refuse to start without one."""
+"""Keys that mean nothing, where the environment has none: SDKs refuse to start without one, or ask the network."""
 
 from __future__ import annotations
 
@@ -21,6 +21,8 @@ _KEYS: tuple[tuple[tuple[str, ...], str, str], ...] = (
     (("AWS_SECRET_ACCESS_KEY",), "AWS_SECRET_ACCESS_KEY", DUMMY),
     (("AWS_DEFAULT_REGION", "AWS_REGION"), "AWS_DEFAULT_REGION", "us-east-1"),
     (("AWS_EC2_METADATA_DISABLED",), "AWS_EC2_METADATA_DISABLED", "true"),
+    # LiteLLM fetches its table of prices while it is imported, and has a copy of it.
+    (("LITELLM_LOCAL_MODEL_COST_MAP",), "LITELLM_LOCAL_MODEL_COST_MAP", "True"),
 )
 
 
