@@ -132,7 +132,7 @@ def _texts(block: Any) -> Iterator[str]:
     if not isinstance(block, Mapping):
         yield compact(block, None)
         return
-    kind = block.get("type")
+    kind = _kind(block)
     if kind in _MEDIA or any(name in block for name in ("image", "video", "audio", "inlineData", "inline_data")):
         return
     for key in _TEXT_KEYS:
@@ -160,6 +160,11 @@ def _texts(block: Any) -> Iterator[str]:
         yield from _texts(reasoning["reasoningText"])
 
 
+def _kind(block: Mapping[str, Any]) -> str | None:
+    kind = block.get("type")
+    return kind if isinstance(kind, str) else None
+
+
 def _nested(content: Any) -> Iterator[str]:
     if isinstance(content, (str, Mapping)):
         yield from _texts(content)
@@ -176,7 +181,7 @@ def media(block: Any) -> Iterator[tuple[str, int]]:
         return
     if not isinstance(block, Mapping):
         return
-    kind = block.get("type")
+    kind = _kind(block)
     if kind in _TEXTUAL or (kind == "tool_result" and isinstance(block.get("content"), str)):
         return
     for name in ("image", "document", "video", "audio"):

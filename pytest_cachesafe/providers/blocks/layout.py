@@ -59,9 +59,15 @@ class Layouter:
         Raises:
             UsageError: the body is no request of its API, or holds a value that has no JSON form.
         """
+        if not isinstance(exchange.body, Mapping):
+            raise UsageError(f"the body is {type(exchange.body).__name__}; a JSON object is meant")
+        try:
+            return self._lay_out(exchange)
+        except RecursionError:
+            raise UsageError("the body is nested too deep to be read") from None
+
+    def _lay_out(self, exchange: Exchange) -> Layout:
         body = exchange.body
-        if not isinstance(body, Mapping):
-            raise UsageError(f"the body is {type(body).__name__}; a JSON object is meant")
         plans = _PLANS[exchange.api](body)
         earlier, shared = self._like(exchange.api, plans)
         runs = RUNS.get(exchange.api, frozenset())
