@@ -22,6 +22,9 @@ def base_form(word: str, known: frozenset[str]) -> str:
         return word
     if word.endswith("s") and not word.endswith(("ss", "us", "is")):
         return _plural(word, known)
+    if word[-1] not in "gdrt":
+        # None of the endings that follow.
+        return word
     for ending in ("ing", "ied", "ed", "ier", "iest", "er", "est"):
         if word.endswith(ending) and len(word) - len(ending) >= 3:
             root = word[: -len(ending)]
@@ -65,17 +68,22 @@ def _roots(root: str, ending: str) -> tuple[str, ...]:
     return (root, root + "e")
 
 
+_SPELT = {"isation": "ization", "ising": "izing", "ise": "ize", "yse": "yze", "our": "or", "ourite": "orite",
+          "ogue": "og", "tre": "ter", "bre": "ber", "ence": "ense", "amme": "am", "olour": "olor", "llment": "lment",
+          "ll": "l"}  # fmt: skip
+_BRITISH = tuple(_SPELT)
+
+
 @lru_cache(maxsize=50_000)
 def spelling(word: str) -> str:
     """One spelling for British and American: colour, organise, centre, catalogue, travelled, licence, programme."""
     if len(word) < 5:
         return {"grey": "gray", "tyre": "tire", "okay": "ok"}.get(word, word)
-    for old, new in (("isation", "ization"), ("ising", "izing"), ("ise", "ize"), ("yse", "yze"), ("our", "or"),
-                     ("ourite", "orite"), ("ogue", "og"), ("tre", "ter"), ("bre", "ber"), ("ence", "ense"),
-                     ("amme", "am"), ("olour", "olor"), ("llment", "lment"), ("ll", "l")):  # fmt: skip
-        if word.endswith(old):
-            word = word[: -len(old)] + new
-            break
+    if word.endswith(_BRITISH):
+        for old, new in _SPELT.items():
+            if word.endswith(old):
+                word = word[: -len(old)] + new
+                break
     return word.replace("aem", "em").replace("oed", "ed").replace("dgement", "dgment")
 
 
@@ -89,7 +97,7 @@ _ENDINGS = word_list(
 @lru_cache(maxsize=50_000)
 def stem(word: str) -> str:
     """What is left without derivational endings, at least four letters: cancel and cancellation are one stem."""
-    for ending in _ENDINGS:
+    for ending in _ENDINGS if word.endswith(_ENDINGS) else ():
         if word.endswith(ending) and len(word) - len(ending) >= 4:
             word = word[: -len(ending)]
             break
