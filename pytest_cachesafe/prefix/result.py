@@ -53,6 +53,8 @@ class StabilityReport:
     # Hashes of the template and the tokenizer, and the first request's prompt: what a lock file keeps of them.
     identity: Mapping[str, Any] | None = None
     opening: Prompt | None = None
+    # Where the changing value was built, by the divergence's (lead, before); filled in when the check fails.
+    built: dict[tuple[str, str], str] = field(default_factory=dict)
     # How the report is laid out for people: (report, verbosity, redact) -> text. Given by the layer above.
     layout: Callable[[StabilityReport, int, str], str] | None = None
 

@@ -130,8 +130,23 @@ def _settled(report: CacheReport, *, findings: bool = True) -> CacheReport:
 
     node = current_node()
     if report.missed or (findings and not report.passed):
+        _locate(report, node)
         if node is None:
             raise CacheFailure(report)
         raise CacheFailure(report, node.config.get_verbosity(), node.settings["redact"].value)
     settle(report, node)
     return report
+
+
+def _locate(report: CacheReport, node: Any) -> None:
+    """Name the lines that built what changed."""
+    import os
+
+    from pytest_cachesafe.source import told
+
+    root = str(node.config.rootpath) if node is not None else os.getcwd()
+    for finding in report.failures()[:8]:
+        lead, before = str(finding.data.get("lead") or ""), str(finding.data.get("before") or "")
+        words = told(lead, before, finding.cause, root)
+        if words is not None:
+            report.built[lead, before] = words

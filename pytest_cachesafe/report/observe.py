@@ -81,10 +81,9 @@ def _group(group: list[Broken], root: str, mode: Redact) -> Iterator[str]:
 
 def _built(one: Broken, root: str) -> str | None:
     """The line that built the changing text, where the source shows it."""
-    from pytest_cachesafe.source import built_at
+    from pytest_cachesafe.source import told
 
-    found = built_at(one.lead + one.before, len(one.lead), root)
-    return None if found is None else f"{found}, {found.value}"
+    return told(one.lead, one.before, one.cause, root)
 
 
 def _unjudged(seen: Seen) -> Iterator[str]:

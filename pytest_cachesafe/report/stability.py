@@ -132,6 +132,9 @@ def _step(step: Step, report: StabilityReport, mode: Redact) -> Iterator[str]:
         + (f", {number(step.lost_blocks, 'block')} of {report.block_size}" if report.exact else " (estimated)")
     )
     yield f"    fix:    {advice(divergence.cause, divergence.origin)}"
+    built = report.built.get((divergence.lead, divergence.before))
+    if built is not None:
+        yield f"    built:  {visible(built)}"
     for read in _reads(report, step):
         yield f"    read:   {visible(read)}"
     over = report.acceptances.over_bound(divergence, report.front_end)

@@ -7,5 +7,6 @@ line is named, or none: two that could be it are no answer.
 from __future__ import annotations
 
 from pytest_cachesafe.source.built import Built, built_at
+from pytest_cachesafe.source.told import told
 
-__all__ = ["Built", "built_at"]
+__all__ = ["Built", "built_at", "told"]

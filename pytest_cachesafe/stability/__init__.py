@@ -119,6 +119,7 @@ def _asserted(check: Check) -> StabilityReport:
     if not report.passed:
         # Its text has the warnings; where warnings are errors, the first of them would take the place of the report.
         report.reproduce = check.reproduce(report)
+        check.locate(report)
         raise PrefixFailure(report, check.options.verbosity, check.options.redact)
     for words in report.warnings:
         warnings.warn(words, CachesafeWarning, stacklevel=3)

@@ -149,6 +149,20 @@ class Check:
             block_size=o.block_size, against=against,
         )  # fmt: skip
 
+    def locate(self, report: StabilityReport) -> None:
+        """Name the lines that built what changed, at the steps that are shown."""
+        import os
+
+        from pytest_cachesafe.source import told
+
+        root = str(self.node.config.rootpath) if self.node is not None else os.getcwd()
+        for step in (report.worst, report.first):
+            found = step.divergence if step is not None else None
+            if found is not None and found.origin in ("application", "framework"):
+                words = told(found.lead, found.before, found.cause, root)
+                if words is not None:
+                    report.built[found.lead, found.before] = words
+
     def _plan(self, world: World) -> Plan:
         o = self.options
         return requests_of(

@@ -48,6 +48,15 @@ class RequestVerdict:
             "provider": self.provider,
             "model": self.model,
             "usage": dict(self.counters) if self.usage is not None else None,
+            # The same for every provider.
+            "tokens": None
+            if self.usage is None
+            else {
+                "total": self.usage.total,
+                "read": self.usage.read,
+                "write": self.usage.write,
+                "uncached": self.usage.uncached,
+            },
             "estimated": self.usage is not None and not self.usage.exact,
             "unsure": list(self.unsure),
             "cost_usd": self.cost_usd,
@@ -153,6 +162,7 @@ class CacheReport:
             "provider": self.provider,
             "requests": [r.as_dict() for r in self.requests],
             "findings": [finding_dict(f, redact) for f in self.findings],
+            "missed": list(self.missed),
             "conversations": self.conversations,
             "estimated": not self.exact,
             "cost_usd": self.cost_usd,
