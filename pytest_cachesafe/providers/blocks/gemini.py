@@ -10,6 +10,7 @@ from pytest_cachesafe.messages.gemini import CAMEL, config_of, contents_of, decl
 from pytest_cachesafe.providers.blocks.block import Level
 from pytest_cachesafe.providers.blocks.builder import Builder, Plan
 from pytest_cachesafe.providers.blocks.canonical import media, tool_text
+from pytest_cachesafe.usage import UsageError
 
 __all__ = ["plans"]
 
@@ -28,7 +29,7 @@ def plans(body: Mapping[str, Any]) -> list[Plan]:
     """The three levels, in the wire front end's order (which one Gemini uses inside is not published).
 
     Raises:
-        UsageError: the body has no contents.
+        UsageError: the body has no contents, or not as the API wants them.
     """
     path, tools = config_of(body, "tools")
     tool_list = [(where, tool) for where, tool, _ in declarations(tools if isinstance(tools, list) else [], path)]
@@ -71,6 +72,8 @@ def _content(builder: Builder, datum: Any, index: int) -> None:
 def _part(builder: Builder, part: Any, path: str, level: Level, start: str, role: str, index: int | None) -> None:
     if isinstance(part, str):
         part = {"text": part}
+    if not isinstance(part, Mapping):
+        raise UsageError(f"{path} is {type(part).__name__}; a part (an object) is meant")
     # `thought: false` says nothing.
     said = {key: value for key, value in part.items() if value is not False}
     names = {CAMEL.get(key, key) for key in said}
