@@ -63,6 +63,48 @@ def test_an_inherited_method_is_inherited_again() -> None:
     assert "send" not in vars(Owner)
 
 
+def wrapped(was: Any) -> Any:
+    return lambda self: f"ours({was(self)})"
+
+
+def test_what_an_inner_capture_was_first_to_patch_stays_patched_for_the_outer_one() -> None:
+    """A library that is imported inside the inner capture."""
+
+    class Owner:
+        def send(self) -> str:
+            return "real"
+
+    made, outer, inner = Hub(), object(), object()
+    made.enter(outer, lambda: None)  # type: ignore[arg-type]
+    made.enter(inner, lambda: made.replace(Owner, "send", wrapped))  # type: ignore[arg-type]
+    made.leave(inner)  # type: ignore[arg-type]
+    assert Owner().send() == "ours(real)"
+    made.leave(outer)  # type: ignore[arg-type]
+    assert Owner().send() == "real"
+
+
+def test_a_mock_between_two_captures_answers_again_after_the_inner_one() -> None:
+    class Owner:
+        def send(self) -> str:
+            return "real"
+
+    made, outer, inner = Hub(), object(), object()
+
+    def install() -> None:
+        made.replace(Owner, "send", wrapped)
+
+    made.enter(outer, install)  # type: ignore[arg-type]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Owner, "send", lambda self: "mock")
+        made.enter(inner, install)  # type: ignore[arg-type]
+        assert Owner().send() == "ours(mock)"
+        made.leave(inner)  # type: ignore[arg-type]
+        assert Owner().send() == "mock"
+    assert Owner().send() == "ours(real)"
+    made.leave(outer)  # type: ignore[arg-type]
+    assert Owner().send() == "real"
+
+
 def test_sockets_are_guarded_for_as_long_as_a_capture_runs() -> None:
     before = socket.socket.connect
     with capture_traffic():

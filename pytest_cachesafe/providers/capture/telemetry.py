@@ -95,11 +95,11 @@ def _flushers() -> list[Callable[[], Any]]:
     client = getattr(trees, "_CLIENT", None)
     if client is not None:
         found.append(client.flush)
-    tracing: Any = sys.modules.get("agents.tracing")
-    if tracing is not None and hasattr(tracing, "get_trace_provider"):
-        force = getattr(tracing.get_trace_provider(), "force_flush", None)
-        if force is not None:
-            found.append(force)
+    tracing: Any = sys.modules.get("agents.tracing.setup")
+    # Asking for the provider would make one, with its thread, where nobody has traced anything.
+    force = getattr(getattr(tracing, "GLOBAL_TRACE_PROVIDER", None), "force_flush", None)
+    if force is not None:
+        found.append(force)
     if any(name.startswith("opentelemetry.exporter.otlp") for name in list(sys.modules)):
         trace: Any = sys.modules.get("opentelemetry.trace")
         force = getattr(trace.get_tracer_provider(), "force_flush", None) if trace is not None else None

@@ -27,6 +27,7 @@ class _Layer:
     # The entry of the owner's own `__dict__`, `_MISSING` if the attribute was inherited.
     before: Any
     replacement: Any
+    make: Callable[[Any], Any]
 
 
 class Hub:
@@ -68,6 +69,10 @@ class Hub:
                 return
             for layer in reversed(layers):
                 _undo(layer)
+            for layer in layers:
+                # A library that was imported meanwhile: the older captures have no patch of their own in it.
+                if self._gates and not self._known(layer.owner, layer.name):
+                    self.replace(layer.owner, layer.name, layer.make)
 
     def replace(self, owner: Any, name: str, make: Callable[[Any], Any]) -> None:
         """Replace `owner.name` by `make(original)` for the newest capture, once however often it is asked for.
@@ -85,11 +90,15 @@ class Hub:
             replacement = make(current)
             setattr(replacement, _MARK, current)
             setattr(owner, name, replacement)
-            self._layers[id(self._gates[-1])].append(_Layer(owner, name, before, replacement))
+            self._layers[id(self._gates[-1])].append(_Layer(owner, name, before, replacement, make))
+
+    def _known(self, owner: Any, name: str) -> list[_Layer]:
+        """The layers that running captures have there."""
+        every = (layer for layers in self._layers.values() for layer in layers)
+        return [layer for layer in every if layer.owner is owner and layer.name == name]
 
     def _installed(self, owner: Any, name: str, current: Any) -> bool:
-        every = (layer for layers in self._layers.values() for layer in layers)
-        return any(layer.owner is owner and layer.name == name and layer.replacement is current for layer in every)
+        return any(layer.replacement is current for layer in self._known(owner, name))
 
 
 def _undo(layer: _Layer) -> None:
