@@ -234,7 +234,7 @@ def test_a_refused_request_has_no_usage() -> None:
     st.lists(st.sampled_from(["none", "5m", "1h"]), max_size=3),
     st.lists(st.sampled_from(["none", "5m", "1h"]), min_size=1, max_size=4),
 )
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=100)
 def test_refused_exactly_if_too_many_or_in_the_wrong_order(
     tools: list[str], system: list[str], content: list[str]
 ) -> None:

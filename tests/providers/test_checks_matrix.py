@@ -211,7 +211,10 @@ def test_bedrock_rows(first: dict[str, Any], second: dict[str, Any], code: str) 
     more = [*asked, assistant([{"text": "There."}]), user([{"text": "Where there?"}])]
     base = {"system": [{"text": LONG}], "messages": asked}
 
-    assert only(check([base | first, base | {"messages": more} | first | second], "bedrock")).code == code
+    report = check([base | first, base | {"messages": more} | first | second], "bedrock")
+    assert only(report).code == code
+    # Bedrock publishes no names.
+    assert (only(report).data["reason"], report.requests[1].miss_reason) == (None, code)
 
 
 def _fine() -> list[tuple[str, str, list[dict[str, Any]]]]:

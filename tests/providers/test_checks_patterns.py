@@ -170,6 +170,14 @@ def test_an_answer_begun_by_the_caller_goes_on() -> None:
     assert check(bodies).findings == []
 
 
+def test_a_compaction_of_the_providers_is_a_summary() -> None:
+    item = {"type": "compaction", "id": "cmp_1", "encrypted_content": "…"}
+    before = [user("Question 0?"), assistant("Answer 0."), user("Question 1?")]
+    report = check([responses(before), responses([item, assistant("Answer 1."), user("Question 2?")])], "openai")
+
+    assert [(f.code, f.data["reason"]) for f in report.findings] == [("history-summarised", "context_compacted")]
+
+
 def test_the_newest_messages_alone_are_a_cut_history() -> None:
     bodies = [anthropic(marked_last(m[-4:]), tools=TOOLS) for m in requests_of(4)]
     report = check(bodies)

@@ -243,3 +243,13 @@ def test_tokens_and_money_of_a_miss_are_exact_with_a_counter() -> None:
     assert finding.data["lost_usd"] == pytest.approx(10_020 * 3.45 / 1e6)
     assert finding.data["lost_usd_per_1000"] == pytest.approx(34.569)
     assert check(bodies, count_tokens=count, prices=False).findings[0].data["lost_usd"] is None
+
+
+def test_another_account_is_a_note_and_no_lost_marker() -> None:
+    bodies = [anthropic(marked_last([user("q")])), anthropic(marked_last([user("q"), assistant("a"), user("r")]))]
+    exchanges = [
+        Exchange("anthropic", "messages", body, model=MODEL, scope=scope)
+        for body, scope in zip(bodies, ("one", "two"), strict=True)
+    ]
+
+    assert told(check(exchanges)) == [("account-changed", "note", 1, "")]

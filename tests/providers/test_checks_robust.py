@@ -76,7 +76,7 @@ def outcome(requests: list[dict[str, Any]], provider: str) -> CacheReport | str:
 
 
 @given(requests_of())
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=150)
 def test_any_body_gives_a_report_or_one_line(given_: tuple[str, list[dict[str, Any]]]) -> None:
     provider, requests = given_
     report = outcome(requests, provider)

@@ -23,6 +23,7 @@ from pytest_cachesafe.providers.checks.reach import Reach, Unread, marked
 from pytest_cachesafe.providers.checks.replay import rewritten_calls
 from pytest_cachesafe.providers.checks.requests import Asked, exchanges_of
 from pytest_cachesafe.providers.checks.result import CacheReport
+from pytest_cachesafe.providers.checks.settings import ALL
 from pytest_cachesafe.providers.checks.single import faults
 from pytest_cachesafe.providers.checks.weigh import Weigher
 from pytest_cachesafe.usage import UsageError
@@ -71,7 +72,7 @@ def check_requests(
     report.findings = check.findings()
     report.requests, causes = predict(asked, rules, count_tokens, check.weigher)
     report.findings += check.expired(causes)
-    _reasons(report, check.reasons, causes)
+    _reasons(report, check.reasons, check.broken, causes)
     report.notes = list(_notes(asked, check.weigher))
     report.opening = asked[0].chat
     report.lines = {i.index: i.exchange.line for i in asked if i.exchange.line is not None}
@@ -118,6 +119,8 @@ class _Check:
         self.weigher = weigher
         # request -> code that keeps it from reading
         self.reasons: dict[int, str] = {}
+        # Requests that do not begin with the one they continue.
+        self.broken: set[int] = set()
         self._faults: list[Finding] = []
         self._breaks: list[Break] = []
         self._unread: list[Unread] = []
@@ -131,8 +134,12 @@ class _Check:
             self._faults += [of_fault(fault, item) for fault in faults(item)]
             found = breaks_between(self.asked, item, contents)
             self._breaks += found
-            broken = bool(found)
+            self.broken.update(b.request for b in found if not b.note)
             parent = None if item.parent is None else self.asked[item.parent]
+            if parent is not None and not found and parent.exchange.scope != item.exchange.scope:
+                found = [Break("account-changed", item.index, parent.index, "", ALL, note=True)]
+                self._breaks += found
+            broken = bool(found)
             unread = reach.judge(parent, item, broken=broken)
             if unread is not None:
                 self._unread.append(unread)
@@ -224,7 +231,7 @@ class _Check:
             yield of_unread(found, parent, item, weight, self.weigher)
 
 
-def _reasons(report: CacheReport, reasons: dict[int, str], causes: dict[int, str]) -> None:
+def _reasons(report: CacheReport, reasons: dict[int, str], broken: set[int], causes: dict[int, str]) -> None:
     """The published name where there is one; ours, or the simulated cache's, where nothing was read without one."""
     from pytest_cachesafe.providers.checks.codes import published
 
@@ -235,8 +242,8 @@ def _reasons(report: CacheReport, reasons: dict[int, str], causes: dict[int, str
         if code is None or CODES[code].refused:
             continue
         name = published(code, verdict.provider)  # type: ignore[arg-type]
-        if name is not None and verdict.against is not None:
-            verdict.miss_reason = name
+        if verdict.against is not None and (name is not None or verdict.request in broken):
+            verdict.miss_reason = name or code
         elif verdict.usage is None or not verdict.usage.read:
             verdict.miss_reason = code
 

@@ -254,6 +254,11 @@ CODES: dict[str, Code] = {
         "warning", "one prompt_cache_key for different prefixes; they evict each other", "use one key per prefix",
         None, "input_changed",
     ),
+    "account-changed": Code(
+        "note",
+        "another account, key or host; caches are not shared between accounts, and whether these are one is not known",
+        "send a conversation with one key to one host",
+    ),
     "entry-expired": Code(
         "note", "more time went by than the entry lives", "use the longer ttl, or accept the write",
     ),
@@ -278,4 +283,5 @@ def published(code: str, provider: Provider) -> str | None:
     """The provider's own name for a miss with this cause; None where it publishes none."""
     if provider == "openai":
         return CODES[code].openai
-    return CODES[code].anthropic if provider in ("anthropic", "bedrock") else None
+    # Bedrock gives no diagnosis, whatever model it serves.
+    return CODES[code].anthropic if provider == "anthropic" else None

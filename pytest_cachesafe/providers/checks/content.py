@@ -199,6 +199,8 @@ def _message_code(divergence: Divergence, pa: Prompt, pb: Prompt) -> str:
     va, vb = view(pa), view(pb)
     if va is None or vb is None:
         return "history-edited"
+    if _compactions(vb.messages) > _compactions(va.messages):
+        return "history-summarised"
     one, other = ([canonical(m) for m in _spoken(v.messages)] for v in (va, vb))
     shape = _shape(one, other)
     if shape is None and cause == "history_shifted":
@@ -208,6 +210,11 @@ def _message_code(divergence: Divergence, pa: Prompt, pb: Prompt) -> str:
     if shape in (None, "history-edited") and _cleared(divergence, va.messages, vb.messages):
         shape = "history-pruned"
     return shape or "history-edited"
+
+
+def _compactions(messages: Sequence[Any]) -> int:
+    """Items in which a provider keeps what was said before."""
+    return sum(_is_map(m) and m.get("type") == "compaction" for m in messages)
 
 
 def _spoken(messages: Sequence[Any]) -> list[Any]:

@@ -20,6 +20,8 @@ __all__ = ["of_break", "of_fault", "of_unread", "of_wide"]
 
 # Causes that say more than the code does.
 _TELLING = SELF_CHANGING | {"whitespace", "unicode_form"}
+# Changes that have no values to show.
+_PRESENCE = frozenset(("images-toggled", "citations-toggled", "account-changed"))
 _THOUSAND = 1000
 
 
@@ -72,7 +74,8 @@ def of_break(found: Break, parent: Asked, item: Asked, severity: Severity, weigh
             request=item.index, part=where_.part, message_index=where_.message_index, role=where_.role, path=found.path
         )
     else:
-        data |= {"lead": "", "before": _json(found.before), "after": _json(found.after)}
+        told = found.code not in _PRESENCE
+        data |= {"lead": "", "before": _json(found.before) if told else "", "after": _json(found.after) if told else ""}
         location = Location(request=item.index, path=found.path)
     return Finding(
         found.code, message, severity, location, found.cause, found.origin,
@@ -164,7 +167,7 @@ def _values(found: Break) -> str:
     if found.divergence is not None or found.code in ("output-format-changed", "prompt-cache-key-changed"):
         return ""
     before, after = _json(found.before), _json(found.after)
-    if found.code in ("images-toggled", "citations-toggled"):
+    if found.code in _PRESENCE:
         return ""
     return f" ({before} before, {after} now)" if len(before) + len(after) < 120 else ""
 
