@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, get_args
 
 import pytest
 
+from pytest_cachesafe.gate.located import locate, plain
 from pytest_cachesafe.gate.scenario import Kind, Regression, Run, Scenario
 from pytest_cachesafe.usage import UsageError
 
@@ -86,13 +87,22 @@ class Collector:
         kind: Kind = next((one for one in known if one == report.gate_kind), "reuse")
         name = getattr(report, "name", None) or report.gate_kind
         count = self._names[test, name] = self._names.get((test, name), 0) + 1
-        data = report.as_dict()
+        data = plain(report.as_dict())
+        if not report.passed:
+            locate(data, str(self.config.rootpath))
         if self.run.redact != "none":
             from pytest_cachesafe.report.redacted import redacted
 
             data = redacted(data, self.run.redact)
         shown = name if count == 1 else f"{name}#{count}"
-        self.run.scenarios.append(Scenario(test, shown, kind, bool(report.passed), data, users_line(2)))
+        headline = plain(report.text(0, self.run.redact).split("\n", 1)[0])
+        self.run.scenarios.append(
+            Scenario(test, plain(shown), kind, bool(report.passed), data, users_line(2), headline)
+        )
+
+    def linted(self, findings: Sequence[Mapping[str, Any]]) -> None:
+        """Findings of the linter, in its JSON form; an item that is tried again says the same."""
+        self.run.lint += [found for found in map(plain, findings) if found not in self.run.lint]
 
     def regressed(self, test: str, name: str, text: str, *, failed: bool) -> None:
         """The gate has something against a check."""
@@ -110,8 +120,7 @@ class Collector:
         self.run.regressions += [
             Regression(v["test"], v["name"], v["message"], v["failed"]) for v in payload["regressions"]
         ]
-        known = {str(finding.get("fingerprint")) for finding in self.run.lint}
-        self.run.lint += [f for f in payload["lint"] if str(f.get("fingerprint")) not in known]
+        self.run.lint += payload["lint"]
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
@@ -124,6 +133,7 @@ class Collector:
         # Workers end in any order, and tests run in any.
         self.run.scenarios.sort(key=lambda scenario: (scenario.test, scenario.name))
         self.run.regressions.sort(key=lambda regression: (regression.test, regression.name))
+        self.run.lint.sort(key=lambda found: (found["filename"], found["location"]["row"], found["code"]))
         gate = self.config.pluginmanager.get_plugin("cachesafe-gate")
         if gate is not None:
             from pytest_cachesafe.report.gate import summary_lines

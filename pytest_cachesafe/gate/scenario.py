@@ -22,12 +22,14 @@ class Scenario:
     data: Mapping[str, Any]
     # "tests/test_agent.py:12", the user's line that made the check, relative to pytest's root; None: not known.
     line: str | None = None
+    # The first line of the check's text, complete in itself, without prompt text where the run redacts.
+    headline: str = ""
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
         return {
             "test": self.test, "name": self.name, "kind": self.kind, "passed": self.passed, "line": self.line,
-            "data": dict(self.data),
+            "headline": self.headline, "data": dict(self.data),
         }  # fmt: skip
 
 

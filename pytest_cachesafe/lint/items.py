@@ -40,15 +40,29 @@ class _Group(pytest.Collector):
 class _Item(pytest.Item):
     """One finding, or the project as a whole; fails with `text` where there is one."""
 
-    def __init__(self, *, text: str | None, row: int, title: str, notes: Sequence[str] = (), **given: Any) -> None:
+    def __init__(
+        self,
+        *,
+        text: str | None,
+        row: int,
+        title: str,
+        notes: Sequence[str] = (),
+        found: Sequence[dict[str, Any]] = (),
+        **given: Any,
+    ) -> None:
         super().__init__(**given)
         self._text = text
+        # What it stands for, in JSON form.
+        self._found = found
         self._place = (self.path, row - 1, title)
         self._notes = notes
         self.add_marker(MARKER)
 
     def runtest(self) -> None:
         """Fail if there is something to tell."""
+        collector = self.config.pluginmanager.get_plugin("cachesafe-report")
+        if collector is not None:
+            collector.linted(self._found)
         # Here, since each attempt begins without what an earlier one noted.
         self.user_properties += [("cachesafe_note", note) for note in self._notes]
         if self._text is not None:
@@ -115,22 +129,38 @@ def _items(session: pytest.Session, root: Path, outcome: Outcome) -> Iterator[py
     told = [*result.faults, *(result.warnings if outcome.failed else ())]
     if outcome.failed or notes or not failing:
         lines = render("concise", LintResult(findings=notes), sources=outcome.sources).splitlines()
-        yield _project_item(session, root, "\n".join(told) if outcome.failed else None, lines)
+        found = [_entry(note, root) for note in notes]
+        yield _project_item(session, root, "\n".join(told) if outcome.failed else None, lines, found)
     groups: dict[str, _Group] = {}
     names: dict[str, int] = {}
     for finding in failing:
         filename = finding.location.filename or ""
-        # Like the ids of tests: from the root folder, whatever folder pytest was started in.
-        shown = os.path.relpath(os.path.join(os.getcwd(), filename), root).replace(os.sep, "/")
+        shown = _shown(filename, root)
         group = groups.get(filename)
         if group is None:
             group = _Group.from_parent(session, name=shown, nodeid=shown, path=root / shown)
             groups[filename] = group
         text = render("full", LintResult(findings=[finding]), sources=outcome.sources)
-        yield _finding_item(group, finding, text.rstrip("\n"), names)
+        yield _finding_item(group, finding, text.rstrip("\n"), names, _entry(finding, root))
 
 
-def _finding_item(group: _Group, finding: Finding, text: str, names: dict[str, int]) -> pytest.Item:
+def _shown(filename: str, root: Path) -> str:
+    """Like the ids of tests: from the root folder, whatever folder pytest was started in."""
+    return os.path.relpath(os.path.join(os.getcwd(), filename), root).replace(os.sep, "/")
+
+
+def _entry(finding: Finding, root: Path) -> dict[str, Any]:
+    """A finding as reports of the run have it."""
+    from pytest_cachesafe.report.lint.json_list import entry
+
+    found = entry(finding)
+    flow = [{**step, "filename": _shown(step["filename"], root)} for step in found["flow"]]
+    return {**found, "filename": _shown(found["filename"], root), "flow": flow}
+
+
+def _finding_item(
+    group: _Group, finding: Finding, text: str, names: dict[str, int], found: dict[str, Any]
+) -> pytest.Item:
     row = finding.location.row or 1
     name = f"{finding.code}:{row}"
     # Two of one rule in one row, or a re-run would take one for the other.
@@ -138,11 +168,20 @@ def _finding_item(group: _Group, finding: Finding, text: str, names: dict[str, i
     if seen > 1:
         name += f":{seen}"
     title = f"{finding.code} {finding.data.get('name', '')}".strip()
-    item: pytest.Item = _Item.from_parent(group, name=name, text=text, row=row, title=f"{title} in {group.name}:{row}")
+    title = f"{title} in {group.name}:{row}"
+    item: pytest.Item = _Item.from_parent(group, name=name, text=text, row=row, title=title, found=[found])
     return item
 
 
-def _project_item(session: pytest.Session, root: Path, text: str | None, notes: Sequence[str] = ()) -> pytest.Item:
+def _project_item(
+    session: pytest.Session,
+    root: Path,
+    text: str | None,
+    notes: Sequence[str] = (),
+    found: Sequence[dict[str, Any]] = (),
+) -> pytest.Item:
     group = _Group.from_parent(session, name=_NAME, nodeid=_NAME, path=root)
-    item: pytest.Item = _Item.from_parent(group, name="project", text=text, row=1, title=_NAME, notes=notes)
+    item: pytest.Item = _Item.from_parent(
+        group, name="project", text=text, row=1, title=_NAME, notes=notes, found=found
+    )
     return item

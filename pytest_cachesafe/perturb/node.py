@@ -147,8 +147,7 @@ class NodeState:
         self.records += 1
         if self.records > self.MOST_RECORDS:
             return
-        if self.collector is not None and hasattr(report, "gate_kind"):
-            self.collector.add(report, self.nodeid)
+        self.collect(report)
         suffix = "" if self.records == 1 else f"_{self.records}"
         values = report.as_dict()
         # What an engine finds of the same requests stands beside what is stable of them.
@@ -159,6 +158,11 @@ class NodeState:
                 self.property(f"cachesafe_{key}{suffix}", value)
         for note in (*(values.get("warnings") or ()), *(values.get("notes") or ())):
             self.note(note)
+
+    def collect(self, report: Any) -> None:
+        """Keep a report for the reports of the run, where such are asked for."""
+        if self.collector is not None and hasattr(report, "gate_kind"):
+            self.collector.add(report, self.nodeid)
 
     def property(self, name: str, value: Scalar) -> None:
         """Add one property to the test's report."""

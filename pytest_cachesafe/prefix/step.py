@@ -33,6 +33,8 @@ class Step:
     shared_tokens: int = 0
     lost_tokens: int = 0
     lost_blocks: int = 0
+    # Tokens of this prompt; None where it was not rendered.
+    request_tokens: int | None = None
     # The divergence that decides the verdict (the worst that is not accepted).
     divergence: Divergence | None = None
     accepted: list[tuple[Divergence, Accept]] = field(default_factory=list)
@@ -63,6 +65,7 @@ class Step:
             "shared_tokens": self.shared_tokens,
             "lost_tokens": self.lost_tokens,
             "lost_blocks": self.lost_blocks,
+            "request_tokens": self.request_tokens,
             "generated_text_reused": self.generated_reused,
             "divergence": None if self.divergence is None else self.divergence.as_dict(),
         }
@@ -79,7 +82,7 @@ class Step:
 def judge(a: Prompt, b: Prompt, request: int, against: int, acceptances: Acceptances, block_size: int) -> Step:
     """Compare the later prompt `b` with `a`, stepping over what is accepted or only worth a note."""
     at = split(a, b)
-    step = Step(request, against, "stable", at.tokens[0], at.shared_tokens)
+    step = Step(request, against, "stable", at.tokens[0], at.shared_tokens, request_tokens=at.tokens[1])
     # A request that is a prefix of the earlier one (a retry cut short) finds all of itself in the cache.
     if not at.diverges:
         step.shared_tokens = at.tokens[0] if at.extends else at.shared_tokens

@@ -165,6 +165,7 @@ class EngineReport:
             "cached_tokens": self.cached_tokens,
             "share": round(self.share, 6),
             "requests": [r.as_dict() for r in self.requests],
+            "failures": self.failures(),
             "notes": list(self.notes),
         }
 

@@ -143,6 +143,8 @@ def settle(report: Any, *notes: str) -> None:
     from pytest_cachesafe.perturb.node import current_node
 
     node = current_node()
+    if node is not None:
+        node.collect(report)
     if not report.passed:
         raise CollisionFailure(report, node.config.get_verbosity() if node is not None else 0)
     if node is not None:

@@ -30,6 +30,11 @@ class PairReport:
     layout: Callable[[PairReport, int, Any], str] | None = None
 
     @property
+    def gate_kind(self) -> str:
+        """What reports of a run call a check of this kind."""
+        return "collisions"
+
+    @property
     def passed(self) -> bool:
         """Whether the assertion holds."""
         return not self.reasons
@@ -43,7 +48,10 @@ class PairReport:
             pair = self.verdict.as_dict()
         else:
             text = self.text_verdict
-            pair = {"a": self.a, "b": self.b, "different_answer": text.different_answer, "kind": text.kind}
+            pair = {
+                "a": self.a, "b": self.b, "different_answer": text.different_answer, "kind": text.kind,
+                "spans": [d.as_dict() for d in text.differences],
+            }  # fmt: skip
         return pair | {"passed": self.passed, "reasons": list(self.reasons)}
 
     def text(self, verbosity: int = 0, redact: Any = "none") -> str:

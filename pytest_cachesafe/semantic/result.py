@@ -124,6 +124,11 @@ class CollisionReport:
         return self.collisions + (self.suspects if self.level == "suspect" else [])
 
     @property
+    def gate_kind(self) -> str:
+        """What reports of a run call a check of this kind."""
+        return "collisions"
+
+    @property
     def passed(self) -> bool:
         """Whether no pair fails and the encoder can tell all prompts apart."""
         return not self.failures and not self.cut

@@ -13,15 +13,16 @@ from pytest_cachesafe.report.lint.place import confidence_of, name_of, place_of
 if TYPE_CHECKING:
     from cachesafe_rules.api import Rule
 
-__all__ = ["render"]
+__all__ = ["entry", "render"]
 
 
 def render(result: LintResult, *, sources: Sources, rules: Iterable[Rule] = ()) -> str:
     """A list of objects, empty where nothing was found. Rows and columns count from 1, columns in characters."""
-    return json_text([_entry(finding) for finding in result.findings])
+    return json_text([entry(finding) for finding in result.findings])
 
 
-def _entry(finding: Finding) -> dict[str, Any]:
+def entry(finding: Finding) -> dict[str, Any]:
+    """One finding."""
     place = place_of(finding)
     return {
         "code": finding.code,
