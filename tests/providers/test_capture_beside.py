@@ -16,6 +16,12 @@ CHAT = "https://api.openai.com/v1/chat/completions"
 BODY = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
 
 
+@pytest.fixture(autouse=True)
+def _only_named_plugins(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs inside a test load the plugin that they are about; a dozen others cost most of their time."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
+
+
 def said(reply: Any) -> str:
     return str(reply.json()["choices"][0]["message"]["content"])
 
@@ -72,7 +78,7 @@ def test_pytest_httpx_answers_what_it_was_told(pytester: pytest.Pytester) -> Non
             assert httpx.HTTPTransport.handle_request.__module__ == "httpx._transports.default"
         """
     )
-    pytester.runpytest_subprocess("-p", "no:randomly", "-p", "no:cacheprovider").assert_outcomes(passed=3)
+    pytester.runpytest_subprocess("-p", "pytest_httpx", "-p", "no:cacheprovider").assert_outcomes(passed=3)
 
 
 @pytest.mark.parametrize("library", ["httpx2", "requests"])
@@ -104,28 +110,27 @@ def test_a_capture_inside_a_cassette_wins_and_the_cassette_plays_the_rest(tmp_pa
 
 def test_with_sockets_disabled_all_is_caught(pytester: pytest.Pytester) -> None:
     pytest.importorskip("pytest_socket", reason=_WHY)
-    pytest.importorskip("anthropic", reason=_WHY)
+    pytest.importorskip("httpx2", reason=_WHY)
     pytester.makepyfile(
-        """
-        import socket
-        import anthropic, pytest
+        f"""
+        import asyncio, socket
+        import httpx2, pytest
         from pytest_cachesafe.providers.capture.session import capture_traffic
 
-        USER = [{"role": "user", "content": "hi"}]
+        def said(reply):
+            return reply.json()["choices"][0]["message"]["content"]
 
         def test_caught():
             before = socket.socket
             with capture_traffic(["ours"]):
-                reply = anthropic.Anthropic().messages.create(model="m", max_tokens=9, messages=USER)
-                assert reply.content[0].text == "ours"
+                assert said(httpx2.post({CHAT!r}, json={BODY!r})) == "ours"
             assert socket.socket is before
 
         async def ask():
-            async with anthropic.AsyncAnthropic() as client:
-                return (await client.messages.create(model="m", max_tokens=9, messages=USER)).content[0].text
+            async with httpx2.AsyncClient() as client:
+                return said(await client.post({CHAT!r}, json={BODY!r}))
 
         def test_async():
-            import asyncio
             with capture_traffic(["ours"]):
                 assert asyncio.run(ask()) == "ours"
 
@@ -135,27 +140,29 @@ def test_with_sockets_disabled_all_is_caught(pytester: pytest.Pytester) -> None:
         """
     )
     pytester.makeini("[pytest]\nfilterwarnings =\n    ignore::UserWarning\n")
-    done = pytester.runpytest_subprocess("--disable-socket", "--allow-unix-socket", "-p", "no:cacheprovider")
+    done = pytester.runpytest_subprocess(
+        "-p", "pytest_socket", "--disable-socket", "--allow-unix-socket", "-p", "no:cacheprovider"
+    )
     done.assert_outcomes(passed=3)
 
 
 def test_under_xdist(pytester: pytest.Pytester) -> None:
     pytest.importorskip("xdist", reason="tests under pytest-xdist: pip install pytest-xdist")
-    pytest.importorskip("anthropic", reason=_WHY)
+    pytest.importorskip("httpx2", reason=_WHY)
     pytester.makepyfile(
-        """
-        import anthropic, pytest
+        f"""
+        import httpx2, pytest
         from pytest_cachesafe.providers.capture.session import capture_traffic
 
-        CLIENT = anthropic.Anthropic(api_key="made at import")
+        CLIENT = httpx2.Client()
 
         @pytest.mark.parametrize("number", range(8))
         def test_it(number):
-            with capture_traffic([f"re {number}"]) as rec:
-                user = [{"role": "user", "content": str(number)}]
-                reply = CLIENT.messages.create(model="m", max_tokens=9, messages=user)
-            assert reply.content[0].text == f"re {number}"
+            with capture_traffic([f"re {{number}}"]) as rec:
+                user = [{{"role": "user", "content": str(number)}}]
+                reply = CLIENT.post({CHAT!r}, json={{"model": "m", "messages": user}})
+            assert reply.json()["choices"][0]["message"]["content"] == f"re {{number}}"
             assert [e.body["messages"] for e in rec.exchanges] == [user]
         """
     )
-    pytester.runpytest_subprocess("-n", "2", "-p", "no:cacheprovider").assert_outcomes(passed=8)
+    pytester.runpytest_subprocess("-p", "xdist", "-n", "2", "-p", "no:cacheprovider").assert_outcomes(passed=8)

@@ -201,7 +201,7 @@ def run(code: str) -> str:
 
 
 def test_libraries_imported_during_a_capture_are_patched_and_none_is_imported_for_it() -> None:
-    for module in ("anthropic", "aiohttp", "requests", "boto3"):
+    for module in ("httpx2", "aiohttp", "requests", "botocore"):
         pytest.importorskip(module, reason=_WHY)
     said = run(
         """
@@ -210,11 +210,11 @@ def test_libraries_imported_during_a_capture_are_patched_and_none_is_imported_fo
         heavy = ("httpx2", "httpx", "aiohttp", "requests", "botocore", "anthropic", "pytest", "transformers")
         with capture_traffic(["one", "two", "three", "four"]) as rec:
             print([name for name in heavy if name in sys.modules])
-            import anthropic
-            user = [{"role": "user", "content": "hi"}]
-            print(anthropic.Anthropic().messages.create(model="m", max_tokens=9, messages=user).content[0].text)
+            import httpx2
+            body = {"model": "m", "messages": [{"role": "user", "content": "hi"}]}
+            reply = httpx2.post("https://api.openai.com/v1/chat/completions", json=body)
+            print(reply.json()["choices"][0]["message"]["content"])
             import requests
-            body = {"model": "m", "messages": user}
             reply = requests.post("https://api.openai.com/v1/chat/completions", json=body)
             print(reply.json()["choices"][0]["message"]["content"])
             import asyncio, aiohttp
@@ -223,12 +223,14 @@ def test_libraries_imported_during_a_capture_are_patched_and_none_is_imported_fo
                     async with session.post("https://api.openai.com/v1/chat/completions", json=body) as reply:
                         return (await reply.json())["choices"][0]["message"]["content"]
             print(asyncio.run(ask()))
-            import boto3
-            asked = [{"role": "user", "content": [{"text": "x"}]}]
-            on = boto3.client("bedrock-runtime").converse(modelId="m", messages=asked)
-            print(on["output"]["message"]["content"][0]["text"])
+            from botocore.awsrequest import AWSRequest
+            from botocore.httpsession import URLLib3Session
+            asked = b'{"messages": [{"role": "user", "content": [{"text": "x"}]}]}'
+            url = "https://bedrock-runtime.us-east-1.amazonaws.com/model/m/converse"
+            import json
+            got = URLLib3Session().send(AWSRequest("POST", url, data=asked).prepare())
+            print(json.loads(got.content)["output"]["message"]["content"][0]["text"])
         print([e.library for e in rec.exchanges])
-        import httpx2
         # As if nobody had stood between.
         print(type(httpx2.__spec__.loader).__name__, type(httpx2.__loader__).__name__)
         print(httpx2.HTTPTransport.handle_request.__module__)
