@@ -16,7 +16,7 @@ SCALARS: Any = st.one_of(st.none(), st.booleans(), st.integers(-2, 2), st.sample
 MARKERS = st.one_of(SCALARS, st.fixed_dictionaries({"type": SCALARS}, optional={"ttl": SCALARS}))
 KEYS = st.sampled_from(
     [
-        *("text", "content", "role", "name", "input", "id", "tool_use_id", "thinking", "citations", "source"),
+        *("type", "text", "content", "role", "name", "input", "id", "tool_use_id", "thinking", "citations", "source"),
         *("cache_control", "cachePoint", "prompt_cache_breakpoint", "toolResult", "toolUse", "tool_calls", "function"),
         *("enabled", "ttl", "configs", "parts", "arguments", "call_id", "output"),
     ]
@@ -53,7 +53,7 @@ TOP = [
 ]
 
 
-LISTS = {"anthropic": "messages", "openai": "messages", "bedrock": "messages"}
+LISTS = {"anthropic": "messages", "openai": "messages", "bedrock": "messages", "gemini": "contents"}
 
 
 @st.composite
