@@ -324,6 +324,23 @@ def test_a_handoff_is_told_once_and_the_way_back_is_not() -> None:
     assert report.requests[2].against == 0
 
 
+def test_agents_that_are_asked_the_same_are_not_compared() -> None:
+    ask = [user("Plan a trip to Bergen.")]
+    boilerplate = "You are a member of a team. Follow the house rules. " + LONG
+    planner = {"system": [text(f"{boilerplate} You plan.", cache_control=MARK)], "tools": TOOLS[:1]}
+    critic = {"system": [text(f"{boilerplate} You criticise.", cache_control=MARK)], "tools": TOOLS[1:]}
+    more = [*ask, assistant("Day one."), user("And day two?")]
+    bodies = [anthropic(marked_last(m), **who) for m in (ask, more) for who in (planner, critic)]
+
+    report = check(bodies)
+    assert report.findings == []
+    assert [v.against for v in report.requests] == [None, None, 0, 1]
+    # The same without tools: that the first one goes on as it was tells two agents from one that changes.
+    bare = [{key: value for key, value in body.items() if key != "tools"} for body in bodies]
+    assert check(bare).findings == []
+    assert only(check(bare[:2])).code == "marker-on-changing-block"
+
+
 def test_a_switch_of_endpoint_inside_a_conversation() -> None:
     ask = [user("Which city?")]
     with_tools = responses(ask, tools=[{"type": "function", "name": "f", "parameters": {"type": "object"}}])

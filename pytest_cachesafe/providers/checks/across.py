@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any
 
 from pytest_cachesafe.findings import Severity
-from pytest_cachesafe.messages.similarity import alike
+from pytest_cachesafe.prefix.common import common_prefix
 from pytest_cachesafe.providers.blocks.block import Block
 from pytest_cachesafe.providers.cache.usage import Tokens
 from pytest_cachesafe.providers.checks.markers import count_anywhere
@@ -150,7 +150,11 @@ def _trapped(one: Asked, other: Asked, weigher: Weigher) -> Wide | None:
             return None
         told = f"the {shared} tokens in front of it are the same in request {one.index}, and no marker ends them"
         return Wide("marker-on-changing-block", other.index, block.path, told, one.index, shared)
-    if at not in (marked(one)[0], marked(other)[0]) or not alike(a[at].text, b[at].text):
+    # One text with a part that changes: most of it is the same, from its first word on.
+    texts = a[at].text, b[at].text
+    if b[at].level != "system" or a[at].level != "system" or at not in (marked(one)[0], marked(other)[0]):
+        return None
+    if 2 * common_prefix(*texts) < min(map(len, texts)):
         return None
     told = f"it is not what request {one.index} has there, so that neither reads what the other wrote"
     return Wide("marker-on-changing-block", other.index, b[at].path, told, one.index)

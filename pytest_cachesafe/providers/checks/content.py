@@ -20,7 +20,7 @@ from pytest_cachesafe.prefix.view import canonical, view
 from pytest_cachesafe.prompt import Chat, Prompt
 from pytest_cachesafe.providers.checks.settings import MESSAGES, SYSTEM, TOOLS, Rank
 
-__all__ = ["Contents", "Difference"]
+__all__ = ["Contents", "Difference", "tool_name"]
 
 # What a body holds beside settings, per wire format.
 _CONTENT = {

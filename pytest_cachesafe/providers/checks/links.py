@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from pytest_cachesafe.messages import conversations
+from pytest_cachesafe.prefix.causes import SELF_CHANGING
+from pytest_cachesafe.prefix.common import common_prefix
 from pytest_cachesafe.prompt import Chat
+from pytest_cachesafe.providers.checks.content import tool_name
 from pytest_cachesafe.providers.checks.requests import Asked
+from pytest_cachesafe.values import classify_change
 
 __all__ = ["link"]
 
@@ -32,6 +36,9 @@ def link(asked: Sequence[Asked]) -> None:
             if parent is not None and not _continues(known[parent], item):
                 parent = None
         item.parent = None if parent is None else known[parent].index
+    for item in known:
+        if item.parent is not None and _is_another_agent(asked[item.parent], item, asked):
+            item.parent = None
     number = 0
     by_index = {item.index: item for item in asked}
     for item in asked:
@@ -39,6 +46,35 @@ def link(asked: Sequence[Asked]) -> None:
             item.conversation, number = number, number + 1
         else:
             item.conversation = by_index[item.parent].conversation
+
+
+def _is_another_agent(earlier: Asked, later: Asked, asked: Sequence[Asked]) -> bool:
+    """Whether two agents were asked the same, rather than one agent asked twice with another system text.
+
+    That is so where their tools differ as well, or where the first one goes on later as it was. A text that changes by
+    itself (a time, an id) is one agent's in any case.
+    """
+    if not _fresh(later) or not _fresh(earlier):
+        return False
+    one, other = _texts(earlier, "system"), _texts(later, "system")
+    if one == other or classify_change(one, other, common_prefix(one, other))[0] in SELF_CHANGING:
+        return False
+    if _names(earlier) != _names(later):
+        return True
+    return any(not _fresh(a) and _texts(a, "system") == one for a in asked[later.index + 1 :])
+
+
+def _fresh(item: Asked) -> bool:
+    """Whether nothing but the user has spoken."""
+    return item.chat is not None and all(m.get("role") in ("system", "developer", "user") for m in item.chat.messages)
+
+
+def _texts(item: Asked, level: str) -> str:
+    return "\n".join(block.text for block in item.layout.blocks if block.level == level)
+
+
+def _names(item: Asked) -> set[str]:
+    return {tool_name(block.value) for block in item.layout.blocks if block.level == "tools"}
 
 
 def _parents(chats: Sequence[Chat]) -> list[int | None]:

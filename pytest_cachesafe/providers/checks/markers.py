@@ -14,7 +14,7 @@ __all__ = ["Placed", "count_anywhere", "markers_of"]
 # "sub": inside a block (a citation). The rest are places no provider reads.
 Place = Literal["block", "automatic", "sub", "message", "source", "kwargs", "member"]
 
-_THINKING = frozenset(("thinking", "redacted_thinking"))
+_THINKING = ("thinking", "redacted_thinking")
 _KEYS = ("cache_control", "cachePoint", "prompt_cache_breakpoint")
 
 
