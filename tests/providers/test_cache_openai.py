@@ -160,6 +160,21 @@ def test_history_that_the_provider_holds_is_put_in_front() -> None:
     assert any("was not seen" in words for words in unknown.unsure)
 
 
+def test_a_conversation_that_the_provider_holds_grows() -> None:
+    provider = cache()
+    totals = []
+    for n in range(3):
+        exchange = responses("a" * 1_024, conversation={"id": "conv_1"})
+        found = provider.request(exchange)
+        totals.append(found.usage.total)
+        # What was in it before the first request was not seen.
+        assert any("was not seen" in words for words in found.unsure) is (n == 0)
+        said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "ok"}]}
+        exchange.reply, exchange.status = {"id": f"resp_{n}", "output": [said]}, 200
+    assert totals == [1_024, 2_050, 3_076]
+    assert found.usage.read == 2_050
+
+
 # GPT-5.5, and before.
 
 
