@@ -127,10 +127,29 @@ def _requests(report: CacheReport, verbosity: int) -> Iterator[str]:
             yield from (f"    open: {visible(words)}" for words in verdict.unsure)
     if len(rows) < len(report.requests):
         yield f"  … {len(report.requests) - len(rows)} more requests (-vv shows all)"
+    if verbosity >= 1:
+        yield from _money(report)
     cost, plain = report.cost_usd, report.uncached_cost_usd
     if cost is not None and plain is not None:
         about = "" if report.exact else "about "
         yield f"  together {about}{_usd(cost)}, without caching {_usd(plain)}"
+
+
+def _money(report: CacheReport) -> Iterator[str]:
+    """What each conversation costs, and when a write pays."""
+    about = "" if report.exact else "about "
+    for item in report.costs if report.conversations > 1 else ():
+        if item["cost_usd"] is not None and item["uncached_cost_usd"] is not None:
+            plain = _usd(item["uncached_cost_usd"])
+            yield f"  conversation {item['conversation']}: {about}{_usd(item['cost_usd'])}, without caching {plain}"
+    for model, points in report.break_even.items():
+        words = [
+            f"{p['ttl']} from reuse {p['reuses']} on ({p['cached']:g} against {p['plain']:g} times the input price)"
+            for p in points
+            if p["reuses"] is not None
+        ]
+        if words:
+            yield f"  a write pays with {visible(model)}: {'; '.join(words)}"
 
 
 def _row(verdict: RequestVerdict, report: CacheReport) -> str:

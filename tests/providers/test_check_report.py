@@ -124,6 +124,22 @@ def test_what_the_model_wrote_is_part_of_the_price() -> None:
     assert costs[1] - costs[0] == pytest.approx(15.0)
 
 
+def test_conversations_are_priced_apart_and_writes_have_a_break_even() -> None:
+    bodies = [*clock(), anthropic(marked_last([user("Another talk altogether.")]), model="claude-opus-5")]
+    report = check(bodies)
+    data = report.as_dict()
+
+    assert [c["conversation"] for c in data["costs"]] == [0, 1]
+    assert sum(c["cost_usd"] for c in data["costs"]) == pytest.approx(data["cost_usd"])
+    # 1.25 + 0.1 against 2 for one reuse; 2 + 2 * 0.1 against 3 for two.
+    assert data["break_even"]["claude-opus-5"] == [
+        {"ttl": "5m", "reuses": 1, "cached": 1.35, "plain": 2.0},
+        {"ttl": "1h", "reuses": 2, "cached": 2.2, "plain": 3.0},
+    ]
+    assert "5m from reuse 1 on (1.35 against 2 times the input price)" in report.text(1)
+    assert "  conversation 1: about " in report.text(1)
+
+
 def test_severity_decides_the_exit_status() -> None:
     note = check([anthropic(marked_last([user("Hello?")]), system="Be brief.")])
 

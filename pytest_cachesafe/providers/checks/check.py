@@ -75,6 +75,7 @@ def check_requests(
     _reasons(report, check.reasons, check.broken, causes)
     report.notes = list(_notes(asked, check.weigher))
     report.opening = asked[0].chat
+    report.break_even = _break_even(asked, check.weigher) if prices else {}
     report.lines = {i.index: i.exchange.line for i in asked if i.exchange.line is not None}
     report.sort()
     return report
@@ -229,6 +230,26 @@ class _Check:
             count = times[item.conversation, found.code]
             weight = severity_of(found.code, times=count, provider=item.exchange.provider)
             yield of_unread(found, parent, item, weight, self.weigher)
+
+
+def _break_even(asked: Sequence[Asked], weigher: Weigher) -> dict[str, list[dict[str, Any]]]:
+    from pytest_cachesafe.providers.money.price import break_even
+
+    found = {}
+    for item in asked:
+        model = item.exchange.model
+        if model is None or model in found:
+            continue
+        found[model] = [
+            {
+                "ttl": point.ttl,
+                "reuses": point.reuses,
+                "cached": None if point.cached is None else float(point.cached),
+                "plain": None if point.plain is None else float(point.plain),
+            }
+            for point in break_even(weigher.model(item)) or ()
+        ]
+    return {model: points for model, points in found.items() if points}
 
 
 def _reasons(report: CacheReport, reasons: dict[int, str], broken: set[int], causes: dict[int, str]) -> None:

@@ -37,6 +37,7 @@ def of_fault(fault: Fault, item: Asked) -> Finding:
         Location(request=item.index, path=fault.path),
         origin="application",
         help=code.fix,
+        data={"reason": None},
     )
 
 

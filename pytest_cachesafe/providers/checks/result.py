@@ -73,6 +73,9 @@ class CacheReport:
     requests: list[RequestVerdict] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
+    # model -> from how many reuses on a write of each lifetime pays: [{"ttl", "reuses", "cached", "plain"}], the sums
+    # in units of the input price.
+    break_even: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
     # Lines of user code that made a request, by its number, where known.
     lines: dict[int, str] = field(default_factory=dict)
     name: str | None = None
@@ -139,6 +142,16 @@ class CacheReport:
             "opening": None if self.opening is None else WireFrontEnd().prompt(self.opening),
         }  # fmt: skip
 
+    @property
+    def costs(self) -> list[dict[str, Any]]:
+        """USD of each conversation, with caching and without; None where a price is unknown."""
+        out = []
+        for number in sorted({r.conversation for r in self.requests}):
+            answered = [r for r in self.requests if r.conversation == number and r.usage is not None]
+            sums = _sum([r.cost_usd for r in answered]), _sum([r.uncached_cost_usd for r in answered])
+            out.append({"conversation": number, "cost_usd": sums[0], "uncached_cost_usd": sums[1]})
+        return out
+
     def failures(self) -> list[Finding]:
         """Errors and warnings, worst first."""
         return [f for f in self.findings if f.severity is not Severity.NOTE]
@@ -167,6 +180,8 @@ class CacheReport:
             "estimated": not self.exact,
             "cost_usd": self.cost_usd,
             "uncached_cost_usd": self.uncached_cost_usd,
+            "costs": self.costs,
+            "break_even": self.break_even,
             "notes": list(self.notes),
         }
 
