@@ -35,4 +35,8 @@ def _content(run: Run, name: str) -> str:
         values = run.as_dict()
         values.pop("schema")
         return to_json(values)
+    if name == "html":
+        from pytest_cachesafe.report.html import render
+
+        return render(run)
     raise NotImplementedError(name)

@@ -1,0 +1,139 @@
+"""The tokens of each request as a bar, with every number as text beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pytest_cachesafe.report.html.facts import Bar, Group
+from pytest_cachesafe.report.html.markup import Content, Markup, join, tag
+
+__all__ = ["meter", "patterns", "waterfall"]
+
+# Sort of tokens -> what its column is called.
+NAMES = {
+    "kept": "kept",
+    "lost": "recomputed",
+    "new": "new",
+    "reused": "reused",
+    "missed": "stable, not reused",
+    "read": "read",
+    "written": "written",
+    "uncached": "uncached",
+}
+# Rows shown of a waterfall.
+_MOST = 24
+_STRIPES = {"lost": "M-2 2 2 -2M0 8 8 0M6 10 10 6", "missed": "M0 2H8M0 6H8", "written": "M2 0V8M6 0V8"}
+
+
+def patterns() -> Markup:
+    """What the bars are filled with: each sort has a pattern of its own, so that none is told by its colour alone."""
+    made = [
+        tag(
+            "pattern",
+            tag("rect", width=8, height=8, class_=f"ground g-{sort}"),
+            tag("path", d=path, class_=f"stripe l-{sort}"),
+            id=f"fill-{sort}",
+            width=8,
+            height=8,
+            patternUnits="userSpaceOnUse",
+        )
+        for sort, path in _STRIPES.items()
+    ]
+    return tag("svg", tag("defs", *made), class_="patterns", width=0, height=0, aria_hidden="true", focusable="false")
+
+
+def bar(parts: Sequence[tuple[str, int]], most: int, height: int = 14) -> Markup:
+    """Parts of a request behind each other; `most` tokens fill the width. Screen readers read the numbers instead."""
+    at = 0.0
+    drawn: list[Content] = []
+    for sort, tokens in parts:
+        if tokens <= 0 or most <= 0:
+            continue
+        width = 100 * tokens / most
+        drawn.append(_rect(sort, f"{at:.2f}%", f"{width:.2f}%", height))
+        at += width
+    return tag("svg", *drawn, class_="bar", width="100%", height=height, aria_hidden="true", focusable="false")
+
+
+def _rect(sort: str, x: str, width: str, height: int) -> Markup:
+    fill = f"url(#fill-{sort})" if sort in _STRIPES else None
+    return tag("rect", x=x, width=width, height=height, class_=None if fill else f"s-{sort}", fill=fill)
+
+
+def _swatch(sort: str) -> Markup:
+    return tag(
+        "svg", _rect(sort, "0", "12", 12), class_="swatch", width=12, height=12, aria_hidden="true", focusable="false"
+    )
+
+
+def waterfall(group: Group, caption: str, *, estimated: bool) -> Markup:
+    """A table of requests: bar, then a number for each sort."""
+    most = max((one.tokens for one in group.bars), default=0)
+    shown = group.bars if len(group.bars) <= _MOST else _worth_showing(group.bars)
+    head = tag(
+        "tr",
+        tag("th", "request", scope="col", role="columnheader"),
+        tag("th", "tokens", scope="col", role="columnheader", class_="wide"),
+        *(tag("th", _swatch(sort), " ", NAMES[sort], scope="col", role="columnheader") for sort in group.sorts),
+        role="row",
+    )
+    body = [_row(one, group.sorts, most) for one in shown]
+    left_out = len(group.bars) - len(shown)
+    about = "; token counts are estimates" if estimated else ""
+    more = f"; {left_out:,} more requests are not shown" if left_out else ""
+    title = f"{caption}{f', {group.title}' if group.title else ''}{about}{more}"
+    return tag(
+        "table",
+        tag("caption", title),
+        tag("thead", head, role="rowgroup"),
+        tag("tbody", *body, role="rowgroup"),
+        class_=f"waterfall sorts-{len(group.sorts)}",
+        role="table",
+    )
+
+
+def _row(one: Bar, sorts: Sequence[str], most: int) -> Markup:
+    counts = dict.fromkeys(sorts, 0)
+    for part in one.parts:
+        counts[part.sort] = counts.get(part.sort, 0) + part.tokens
+    cells = [
+        tag(
+            "td",
+            tag("span", NAMES[sort], " ", class_="label", aria_hidden="true"),
+            f"{counts[sort]:,}",
+            role="cell",
+            class_="number zero" if not counts[sort] else f"number told-{sort}",
+        )
+        for sort in sorts
+    ]
+    note = tag("small", one.note) if one.note else None
+    return tag(
+        "tr",
+        tag("th", one.label, " " if note else None, note, scope="row", role="rowheader"),
+        tag("td", bar(one.parts, most), tag("span", f"{one.tokens:,}", class_="total"), role="cell", class_="wide"),
+        *cells,
+        role="row",
+    )
+
+
+def _worth_showing(bars: Sequence[Bar]) -> list[Bar]:
+    """The first ones, the last ones, and between them those that lose most."""
+    head, tail = bars[:8], bars[-4:]
+
+    def lost(one: Bar) -> int:
+        return sum(part.tokens for part in one.parts if part.sort in ("lost", "missed", "uncached", "written"))
+
+    middle = sorted(range(8, len(bars) - 4), key=lambda i: (-lost(bars[i]), i))[: _MOST - 12]
+    return [*head, *(bars[i] for i in sorted(middle)), *tail]
+
+
+def meter(kept: int, reusable: int) -> Markup:
+    """A small bar of what is kept of what could be, with its share as text."""
+    if not reusable:
+        return tag("span", "–", class_="nothing")
+    share = kept / reusable
+    # 100% is said of nothing less.
+    words = "100%" if kept >= reusable else f"{min(share, 0.999):.1%}" if share > 0.99 else f"{share:.0%}"
+    return join(
+        (bar((("kept", kept), ("lost", reusable - kept)), reusable, 10), tag("span", words, class_="share")),
+    )
