@@ -126,7 +126,8 @@ class ProviderCache:
             outcome.unsure.append(
                 "the history that the provider holds for this request was not seen: it is not counted"
             )
-        miss, missed = self._compare(exchange, layout, path)
+        before, miss, missed = self._compare(exchange, layout, path)
+        outcome.unsure += _open(provider, before, layout)
         self._note(exchange, outcome)
         self._held.note(exchange, whole)
         total = path[-1].tokens if path else Tokens.exactly(0)
@@ -224,8 +225,10 @@ class ProviderCache:
                 pending.outcome.then()
         self._pending = waiting
 
-    def _compare(self, exchange: Exchange, layout: Layout, path: Sequence[Node]) -> tuple[str | None, int | None]:
-        """(published reason, tokens behind the difference) against the request that this one names, or goes on from."""
+    def _compare(
+        self, exchange: Exchange, layout: Layout, path: Sequence[Node]
+    ) -> tuple[Layout | None, str | None, int | None]:
+        """The request that this one names, or goes on from; the published reason; tokens behind the difference."""
         first = next((block.key for block in layout.blocks if block.level == "messages"), None)
         seen = self._seen.setdefault((exchange.provider, exchange.scope, exchange.api), deque(maxlen=_COMPARED))
         named = compared_id(exchange)
@@ -236,14 +239,24 @@ class ProviderCache:
             before = next((s for s in reversed(seen) if s.first == first and not _failed(s.exchange)), None)
         seen.append(_Seen(exchange, layout, first))
         if before is None:
-            return (not_found(exchange.api) if named is not None else None), None
+            return None, (not_found(exchange.api) if named is not None else None), None
         reason = miss_reason(exchange.api, (before.exchange.model, before.layout), (exchange.model, layout))
         if reason is None:
-            return None, None
+            return before.layout, None, None
         at = first_difference(before.layout.blocks, layout.blocks) if before.exchange.model == exchange.model else 0
         at = min(at or 0, len(path))
         total = path[-1].tokens.best if path else 0
-        return reason, total - (path[at - 1].tokens.best if at else 0)
+        return before.layout, reason, total - (path[at - 1].tokens.best if at else 0)
+
+
+def _open(provider: ProviderRules, before: Layout | None, after: Layout) -> Iterator[str]:
+    """What the documents say depends on the model, where it changed."""
+    if before is None or before.settings == after.settings:
+        return
+    for row in provider.voids:
+        old, new = before.settings.get(row.change), after.settings.get(row.change)
+        if "model" in (row.tools, row.system) and (old and old[0]) != (new and new[0]):
+            yield f"{row.change} changed: which models keep tools and system then is not published; none does here"
 
 
 def _inner(layout: Layout) -> Iterator[str]:
