@@ -37,6 +37,12 @@ $(VENV)/.test: $(VENV)/.demo pyproject.toml
 	$(PIP) install -e ".[render,kv,quantized,semantic,clock,export,dev]"
 	@touch $@
 
+# The provider SDKs need Python 3.11; on 3.10 the tests that need them are skipped and say so.
+$(VENV)/.sdks: $(VENV)/.test tests/requirements-sdks.txt tests/constraints-sdks.txt
+	@if $(BIN)/python -c 'import sys; sys.exit(sys.version_info < (3, 11))'; then \
+		$(PIP) install -r tests/requirements-sdks.txt -c tests/constraints-sdks.txt; fi
+	@touch $@
+
 # Cheap where everything is there, so without a stamp: the cache folder may be emptied, or be another one.
 models: $(VENV)/.demo
 	@$(BIN)/python tests/support/fetch_tokenizers.py
@@ -48,11 +54,11 @@ demo: models
 encoder: $(VENV)/.test
 	@$(BIN)/python -c 'from pytest_cachesafe.models import fetch; print("have", fetch("sentence-transformers/all-MiniLM-L6-v2"))'
 
-test: $(VENV)/.test models encoder
+test: $(VENV)/.sdks models encoder
 	$(PYTEST) -m "not oracle"
 
 # Other implementations to compare with; not among the dev requirements, since they bring many of their own.
-$(VENV)/.oracle: $(VENV)/.test
+$(VENV)/.oracle: $(VENV)/.sdks
 	$(PIP) install mistral-common==1.13.1 sentencepiece openai-harmony==0.0.8
 	@touch $@
 
@@ -64,7 +70,7 @@ test-all: $(VENV)/.oracle models encoder engines
 	$(PYTEST)
 
 # The linter for the same faults that is found on PyPI: measured beside ours, used nowhere else.
-$(VENV)/.bench: $(VENV)/.test
+$(VENV)/.bench: $(VENV)/.sdks
 	$(PIP) install cachedrift==0.1.0
 	@touch $@
 
@@ -77,7 +83,7 @@ bench-semantic: $(VENV)/.test encoder
 	@$(BIN)/python benchmarks/semantic_peers.py
 	$(BIN)/python benchmarks/semantic.py --write docs/semantic.md
 
-lint: $(VENV)/.test
+lint: $(VENV)/.sdks
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
