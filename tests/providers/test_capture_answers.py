@@ -177,6 +177,25 @@ def test_a_counter_that_counts_nothing_is_said() -> None:
         sent(rec, body())
 
 
+def test_there_are_as_many_predictions_as_exchanges_whatever_happens() -> None:
+    def count(text: str) -> int:
+        raise OSError("the tokenizer's file is gone")
+
+    kept = []
+
+    def run() -> None:
+        with capture_traffic(count_tokens=count) as rec:
+            kept.append(rec)
+            sent(rec, b"no json")
+            sent(rec, {"model": MODEL})
+            sent(rec, body())
+
+    with pytest.raises(STOPPED, match="OSError while a request was answered: the tokenizer's file is gone"):
+        run()
+    assert kept[0].predictions == [None, None, None]
+    assert len(kept[0].exchanges) == 3
+
+
 def test_the_counters_come_from_the_simulated_cache() -> None:
     """The provider's own example: written once, then read; tokens as counted."""
     anthropic = pytest.importorskip("anthropic", reason=_WHY)

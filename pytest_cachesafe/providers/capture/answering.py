@@ -6,7 +6,7 @@ import time
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import RLock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.providers.capture import redact, telemetry
 from pytest_cachesafe.providers.capture.bodies import BodyReader
@@ -30,6 +30,9 @@ from pytest_cachesafe.providers.capture.script import Script
 from pytest_cachesafe.providers.capture.transports.gate import Watch
 from pytest_cachesafe.providers.exchange import Exchange
 from pytest_cachesafe.usage import UsageError
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.providers.cache.simulate import Prediction
 
 __all__ = ["Session"]
 
@@ -167,15 +170,12 @@ class Session:
             exchange.sent_at = self._now()
             self.recording.catch(exchange)
             prediction = None
-            if wrong is None:
-                try:
-                    prediction = self._predictor.predict(exchange)
-                except UsageError:
-                    wrong = self._predictor.wrong(exchange)
-                    if wrong is None:
-                        # Not the body, but the user's own counter.
-                        raise
-            self.recording.predictions.append(prediction)
+            try:
+                if wrong is None:
+                    prediction, wrong = self._predicted(exchange)
+            finally:
+                # As many as there are exchanges, whatever happens.
+                self.recording.predictions.append(prediction)
             if wrong is not None:
                 number = len(self.recording.exchanges) - 1
                 self.recording.note(f"request {number} ({exchange.path}): {wrong}")
@@ -189,6 +189,17 @@ class Session:
             scripted = refused or self.script.next(exchange)
             counters = {} if isinstance(scripted, Failure) else self._predictor.counters(prediction, exchange)
             return self._handed(exchange, render(exchange, scripted, counters, self._ids), endpoint)
+
+    def _predicted(self, exchange: Exchange) -> tuple[Prediction | None, str | None]:
+        """(what the provider's cache would say, None), or (None, why the body is no request of its API)."""
+        try:
+            return self._predictor.predict(exchange), None
+        except UsageError:
+            wrong = self._predictor.wrong(exchange)
+            if wrong is None:
+                # Not the body, but the user's own counter.
+                raise
+            return None, wrong
 
     def _exchange(
         self, request: RawRequest, endpoint: Endpoint, target: Target, headers: Mapping[str, str], body: Any

@@ -13,9 +13,10 @@ __all__ = ["CaptureStopped", "is_ours", "stop"]
 
 
 class CaptureStopped(BaseException):
-    """Outside pytest: a request left for an unknown host, or could not be answered. One line says what to do."""
+    """A request was about to leave for an unknown host, or could not be answered. One line says what to do.
 
-    cachesafe_stop = True
+    While pytest runs, it is one of pytest's own outcomes as well (`pytest.fail.Exception`).
+    """
 
 
 _inside_pytest: type[BaseException] | None = None
@@ -35,7 +36,7 @@ def stop(message: str, *, traceback: bool = False) -> BaseException:
         import pytest
 
         failed: Any = pytest.fail.Exception
-        _inside_pytest = type("CaptureStopped", (failed,), {"cachesafe_stop": True, "__module__": __name__})
+        _inside_pytest = type("CaptureStopped", (failed, CaptureStopped), {"__module__": __name__})
     made: Any = _inside_pytest
     out: BaseException = made(message, pytrace=traceback)
     return out
@@ -45,7 +46,7 @@ def is_ours(error: BaseException | None) -> bool:
     """Whether an exception is one of these, or a group that holds one."""
     if error is None:
         return False
-    if getattr(error, "cachesafe_stop", False):
+    if isinstance(error, CaptureStopped):
         return True
     members = getattr(error, "exceptions", None)
     return isinstance(members, tuple) and any(is_ours(member) for member in members)
