@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.providers.capture import redact, telemetry
-from pytest_cachesafe.providers.capture.bodies import BodyReader
+from pytest_cachesafe.providers.capture.bodies import BodyReader, json_body
 from pytest_cachesafe.providers.capture.callsite import users_line
 from pytest_cachesafe.providers.capture.captured import Captured
 from pytest_cachesafe.providers.capture.escape import is_ours, stop
+from pytest_cachesafe.providers.capture.live import Live
 from pytest_cachesafe.providers.capture.predict import Predictor
 from pytest_cachesafe.providers.capture.raw import RawReply, RawRequest
 from pytest_cachesafe.providers.capture.recognise import (
@@ -141,7 +141,7 @@ class Session:
         target = target_of(request.url)
         headers = redact.lower_headers(request.headers)
         with self._lock:
-            body, wrong = _json_body(request.body, headers, self._reader)
+            body, wrong = json_body(request.body, headers, self._reader)
         endpoint = recognise(request.method, request.url, headers, body, hosts=self._hosts)
         if endpoint.kind == "telemetry":
             with self._lock:
@@ -181,7 +181,7 @@ class Session:
                 self.recording.note(f"request {number} ({exchange.path}): {wrong}")
             if self.live:
                 self._open.add(target.name)
-                return _Live(self, exchange)
+                return Live(self, exchange)
             if prediction is None:
                 # What the provider would say, too.
                 return self._handed(exchange, render(exchange, Failure(400, wrong), {}, self._ids), endpoint)
@@ -282,74 +282,6 @@ class Session:
         first = self.stopped[0]
         more = f" (and {len(self.stopped) - 1} more)" if len(self.stopped) > 1 else ""
         raise stop(f"{first.args[0] if first.args else first}{more}") from (error or first.__cause__)
-
-
-class _Live:
-    """Listens to the provider's own reply, to be compared with what was predicted."""
-
-    def __init__(self, session: Session, exchange: Exchange) -> None:
-        self._session, self._exchange = session, exchange
-        self._kind = ""
-        self._encoding = ""
-        self._chunks: list[bytes] = []
-        self._done = False
-
-    def status(self, status: int, headers: Mapping[str, str]) -> None:
-        """The reply began."""
-        lower = {name.lower(): value for name, value in headers.items()}
-        self._exchange.status = status
-        self._kind, self._encoding = lower.get("content-type", ""), lower.get("content-encoding", "")
-
-    def chunk(self, data: bytes) -> None:
-        """A piece of the body."""
-        if self._exchange.began_at is None:
-            self._session.began(self._exchange)
-        self._chunks.append(data)
-
-    def end(self) -> None:
-        """The reply is complete: put it together and note the provider's counters."""
-        if self._done:
-            return
-        self._done = True
-        from pytest_cachesafe.providers.capture.assemble import assembled, usage_of
-
-        data = _decoded(b"".join(self._chunks), self._encoding)
-        if data is None:
-            self._session.recording.note(f"a reply in content-encoding {self._encoding!r} is not read")
-            return
-        reply = assembled(data, self._kind, self._exchange.api)
-        self._exchange.reply = reply
-        self._exchange.usage = usage_of(reply, self._exchange.api) if reply is not None else None
-
-
-def _decoded(data: bytes, encoding: str) -> bytes | None:
-    if encoding in ("", "identity"):
-        return data
-    if encoding in ("gzip", "deflate", "x-gzip"):
-        try:
-            return zlib.decompressobj(47).decompress(data)
-        except zlib.error:
-            return None
-    return None
-
-
-def _json_body(data: bytes, headers: Mapping[str, str], reader: BodyReader) -> tuple[dict[str, Any] | None, str | None]:
-    """(the JSON object, None), or (None, what is wrong with it)."""
-    encoding = headers.get("content-encoding", "")
-    plain = _decoded(data, encoding)
-    if plain is None:
-        return None, f"the body's content-encoding {encoding!r} is not read"
-    if not plain:
-        return None, "the request has no body"
-    try:
-        body = reader.read(plain.decode("utf-8-sig"))
-    except RecursionError:
-        return None, "the body is JSON nested too deep to be read"
-    except (ValueError, UnicodeDecodeError):
-        return None, f"the body is no JSON ({len(plain):,} bytes)"
-    if not isinstance(body, dict):
-        return None, f"the body is JSON, but no object ({type(body).__name__})"
-    return body, None
 
 
 def _as_array(chunks: Iterable[bytes]) -> Iterator[bytes]:

@@ -7,9 +7,11 @@ numbers and escapes are those of the text, as they are for a cache.
 from __future__ import annotations
 
 import json
+import zlib
+from collections.abc import Mapping
 from typing import Any
 
-__all__ = ["BodyReader"]
+__all__ = ["BodyReader", "decoded", "json_body"]
 
 # Smaller values cost less than a table entry.
 _SMALLEST = 256
@@ -161,3 +163,34 @@ def _skip(text: str, at: int) -> int:
 def _end(text: str, at: int) -> None:
     if _skip(text, at + 1) != len(text):
         raise _Odd
+
+
+def decoded(data: bytes, encoding: str) -> bytes | None:
+    """A body without its content encoding; None if that is not known or wrong."""
+    if encoding in ("", "identity"):
+        return data
+    if encoding in ("gzip", "deflate", "x-gzip"):
+        try:
+            return zlib.decompressobj(47).decompress(data)
+        except zlib.error:
+            return None
+    return None
+
+
+def json_body(data: bytes, headers: Mapping[str, str], reader: BodyReader) -> tuple[dict[str, Any] | None, str | None]:
+    """(the JSON object, None), or (None, what is wrong with it)."""
+    encoding = headers.get("content-encoding", "")
+    plain = decoded(data, encoding)
+    if plain is None:
+        return None, f"the body's content-encoding {encoding!r} is not read"
+    if not plain:
+        return None, "the request has no body"
+    try:
+        body = reader.read(plain.decode("utf-8-sig"))
+    except RecursionError:
+        return None, "the body is JSON nested too deep to be read"
+    except (ValueError, UnicodeDecodeError):
+        return None, f"the body is no JSON ({len(plain):,} bytes)"
+    if not isinstance(body, dict):
+        return None, f"the body is JSON, but no object ({type(body).__name__})"
+    return body, None
