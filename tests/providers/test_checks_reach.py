@@ -253,3 +253,58 @@ def test_another_account_is_a_note_and_no_lost_marker() -> None:
     ]
 
     assert told(check(exchanges)) == [("account-changed", "note", 1, "")]
+
+
+def _article(system_marked: bool, counted: int) -> Any:
+    """Two questions on one manual, with the marker on the manual or on the question."""
+
+    def count(words: str) -> int:
+        return {"What is a cat?": 14, "What is a dog, then?": 17}.get(words, counted)
+
+    bodies = []
+    for question in ("What is a cat?", "What is a dog, then?"):
+        system = [text("the manual", **({"cache_control": MARK} if system_marked else {}))]
+        messages = [user(question)] if system_marked else marked_last([user(question)])
+        bodies.append(anthropic(messages, system=system))
+    return check(bodies, count_tokens=count)
+
+
+def counters(report: Any) -> list[tuple[int, int, int]]:
+    return [(v.usage.write, v.usage.read, v.usage.uncached) for v in report.requests]
+
+
+def test_a_marked_manual_is_written_once_and_read() -> None:
+    report = _article(True, 2823)
+
+    assert report.findings == []
+    assert counters(report) == [(2823, 0, 14), (0, 2823, 17)]
+    assert "write=2823 read=0 uncached=14" in report.text()
+    assert "write=0 read=2823 uncached=17" in report.text()
+
+
+def test_a_marked_question_is_written_each_time() -> None:
+    report = _article(False, 2823)
+
+    # 2,823 + 14 and 2,823 + 17.
+    assert counters(report) == [(2837, 0, 0), (2840, 0, 0)]
+    assert only(report).code == "marker-on-changing-block"
+    assert "2,823 tokens in front of it are the same" in only(report).message
+    assert report.requests[1].miss_reason == "marker-on-changing-block"
+
+
+def test_a_short_manual_names_the_minimum_that_applies() -> None:
+    report = _article(True, 282)
+
+    assert counters(report) == [(0, 0, 296), (0, 0, 299)]
+    assert only(report).code == "below-minimum"
+    assert "1,024" in only(report).message
+
+
+def test_nothing_is_concluded_from_what_telemetry_leaves_out() -> None:
+    bodies = [anthropic([user("q")], system=LONG), anthropic([user("q"), assistant("a"), user("r")], system=LONG)]
+    hidden = ("markers", "settings")
+    spans = [Exchange("anthropic", "messages", body, model=MODEL, omits=hidden) for body in bodies]
+
+    assert only(check(bodies)).code == "no-marker"
+    assert check(spans).findings == []
+    assert any("markers, settings" in note for note in check(spans).notes)

@@ -57,6 +57,7 @@ def _minimum(asked: Sequence[Asked], weigher: Weigher, spoiled: frozenset[int]) 
     for item in asked:
         if _is_marked_provider(item) and item.conversation not in spoiled and not item.failed:
             groups[item.conversation, item.exchange.model].append(item)
+    told_before: set[tuple[object, ...]] = set()
     for group in groups.values():
         minimum = weigher.minimum(group[0])
         deepest = [(weigher.prefix(item, marked(item)[-1] + 1), item) for item in group if marked(item)]
@@ -69,6 +70,11 @@ def _minimum(asked: Sequence[Asked], weigher: Weigher, spoiled: frozenset[int]) 
         # Told at the first request: what the others add does not help.
         item = next(i for i in group if marked(i))
         block = item.layout.blocks[marked(item)[-1]]
+        # Many short chats of one application are one thing to say.
+        place = (item.exchange.model, block.path, enough)
+        if place in told_before:
+            continue
+        told_before.add(place)
         most = "" if longest is item else "at most "
         told = f"{most}{tokens} tokens are marked, {item.exchange.model} caches from {minimum:,}"
         if enough is None:
