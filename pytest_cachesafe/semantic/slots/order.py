@@ -8,7 +8,7 @@ from pytest_cachesafe.semantic.slots.found import Found
 from pytest_cachesafe.semantic.slots.item import Item
 from pytest_cachesafe.semantic.slots.profile import Profile
 from pytest_cachesafe.semantic.slots.pronouns import owners, pronouns
-from pytest_cachesafe.semantic.tables.grammar import CONNECTORS, SYMMETRIC
+from pytest_cachesafe.semantic.tables.grammar import BOTH_WAYS, CONNECTORS, SYMMETRIC
 
 __all__ = ["exchanged_arguments", "exchanged_roles"]
 
@@ -40,7 +40,9 @@ _LONGEST = 8
 
 def exchanged_arguments(a: Profile, b: Profile) -> Found | None:
     """One preposition in both prompts, followed by words that have changed places: from X to Y, from Y to X."""
-    if not a.arguments or not b.arguments or _symmetric(a) or _symmetric(b):
+    if not a.arguments or not b.arguments:
+        return None
+    if (_symmetric(a) or _symmetric(b)) and not _there_and_back(a, b):
         return None
     for word in _DECISIVE:
         heads_a, heads_b = a.arguments.get(word), b.arguments.get(word)
@@ -67,6 +69,14 @@ def exchanged_roles(a: Profile, b: Profile) -> Found | None:
         or owners(a, b)
         or pronouns(a, b)
     )
+
+
+def _there_and_back(a: Profile, b: Profile) -> bool:
+    """From X to Y, from Y to X: another way, also where something is compared, shared or exchanged on it."""
+    if not (BOTH_WAYS.isdisjoint(a.said) and BOTH_WAYS.isdisjoint(b.said)):
+        return False
+    ends = [[tuple(h.value for h in p.arguments.get(word, ())) for word in ("from", "to")] for p in (a, b)]
+    return all(len(heads) == 1 for p in ends for heads in p) and ends[0] == ends[1][::-1] and ends[0][0] != ends[0][1]
 
 
 def _symmetric(profile: Profile) -> bool:

@@ -31,6 +31,10 @@ _C_NEXT = word_set("code program programs compiler compilers language programmin
 # What makes "a day" a stretch of time, and words between a number and it that belong to neither.
 _APART = word_set("later earlier before after ago early late in from prior ahead or and")
 _PLACED = word_set("in for within after before of by at on to from and or is was than over under with a an the about")
+# "5 m" may be minutes or millions; in front of these it is a length.
+_LENGTHS = word_set("of long high deep tall wide away apart swim sprint race run")
+# "5 m" may be minutes or millions; in front of these it is a length.
+_LENGTHS = word_set("of long high deep tall wide away apart swim sprint race run")
 _WHOLE_DAY = {"noon": 720, "midday": 720, "midnight": 0}
 
 # Words that a value may begin with: `Reader.read` gives None for every other one.
@@ -95,6 +99,14 @@ class Reader:
         if kind == "d":
             return self._date(at, clause)
         if kind == "t":
+            minutes, known = _clock(word)
+            part = self.word(at + 3) if (self.word(at + 1), self.word(at + 2)) == ("in", "the") else ""
+            if not known and part in measures.DAY_PARTS and 60 <= minutes < 780:
+                # "9:00 in the morning".
+                self.taken.add(at + 3)
+                return self._item(
+                    "time", ("t", minutes % 720 + 60 * measures.DAY_PARTS[part], True), at, at + 1, clause
+                )
             return self._item("time", ("t", *_clock(word)), at, at + 1, clause)
         if kind == "+":
             return self._item("code", word, at, at + 1, clause)
@@ -228,6 +240,9 @@ class Reader:
             return None
         value, text, end = parsed
         nxt = self.word(end)
+        national = measures.NATIONAL.get((nxt, self.word(end + 1)))
+        if national is not None and not sign:
+            return self._item("money", ("$", national, value), begin, end + 2, clause, (text, national))
         if sign or (nxt in measures.CURRENCIES and self.kind(end) in {"w", "p"} and nxt not in {"$", "£", "€"}):
             if sign and nxt in {"k", "m", "mn", "bn"}:
                 value *= measures.SCALES.get(nxt, 1_000_000)
@@ -262,7 +277,8 @@ class Reader:
             text = _shown(value)
         unit = self.units.get(nxt)
         # One letter is a unit where it touches its number, or can hardly be anything else: "5 m", "add 3 s" are none.
-        if unit and (len(nxt) > 1 or nxt in {"g", "l", "h"} or self.starts[end] == self.ends[end - 1]):
+        clear = len(nxt) > 1 or nxt in {"g", "l", "h"} or (nxt == "m" and self.word(end + 1) in _LENGTHS)
+        if unit and (clear or self.starts[end] == self.ends[end - 1]):
             base, factor = unit
             stop = end + 1
             if self.word(stop) == "old":

@@ -7,6 +7,7 @@ from pytest_cachesafe.semantic.tables.word_set import word_list, word_set
 __all__ = [
     "ARTICLES",
     "AUX",
+    "BOTH_WAYS",
     "CONFUSED",
     "CONNECTORS",
     "FILLERS",
@@ -96,6 +97,12 @@ SYMMETRIC = word_set(
     "neighbor neighbour distance correlate cooperate collaborate versus vs between partner communicate talk overlap "
     "adjacent together integrate exchange twin equivalent match share living live relate connect connected link "
     "linked belong tie bond akin alike"
+)
+
+# What is the same from A to B as from B to A.
+BOTH_WAYS = word_set(
+    "distance difference differ different relation related relate correlate equivalent similar alike akin connect "
+    "connected connection link linked between adjacent overlap"
 )
 
 FUNCTION = word_set(

@@ -15,6 +15,7 @@ __all__ = [
     "FORMATS",
     "LANGUAGES",
     "MONTHS",
+    "NATIONAL",
     "NUMBERS",
     "ORDINALS",
     "PERIODS",
@@ -108,6 +109,14 @@ CURRENCIES = {
     "euros": "eur", "¥": "jpy", "yen": "jpy", "jpy": "jpy", "₹": "inr", "rupee": "inr", "rs": "inr", "rupees": "inr",
     "inr": "inr", "chf": "chf", "franc": "chf", "francs": "chf", "cad": "cad", "aud": "aud", "cents": "cent",
     "cent": "cent", "pence": "penny", "btc": "btc", "bitcoin_amount": "btc",
+}  # fmt: skip
+
+# Currencies of two words.
+NATIONAL = {
+    ("swiss", "franc"): "chf", ("swiss", "francs"): "chf", ("us", "dollar"): "usd", ("us", "dollars"): "usd",
+    ("american", "dollars"): "usd", ("canadian", "dollar"): "cad", ("canadian", "dollars"): "cad",
+    ("australian", "dollar"): "aud", ("australian", "dollars"): "aud", ("british", "pound"): "gbp",
+    ("british", "pounds"): "gbp", ("japanese", "yen"): "jpy", ("indian", "rupee"): "inr", ("indian", "rupees"): "inr",
 }  # fmt: skip
 
 NUMBERS = {

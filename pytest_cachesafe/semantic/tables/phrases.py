@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from pytest_cachesafe.semantic.tables.word_set import word_set
 
-__all__ = ["CLOSINGS", "CONTRACTED", "COURTESY", "COURTESY_MARKS", "EDGE", "HESITATION", "SEPARABLE", "TAGS", "TURNS"]
+__all__ = [
+    "CLOSINGS",
+    "CONTRACTED",
+    "COURTESY",
+    "COURTESY_MARKS",
+    "EDGE",
+    "HESITATION",
+    "SEPARABLE",
+    "SIGNED",
+    "TAGS",
+    "TURNS",
+]
 
 # Verb and particle with the object between them ("turn the alerts off"): verb, particle = word.
 SEPARABLE = """
@@ -64,6 +75,9 @@ CLOSINGS = frozenset(
         "sincerely yours",
     )
 )
+
+# Closings of one word, on a line of their own above a name; elsewhere they mean something.
+SIGNED = frozenset((("regards",), ("best",), ("sincerely",)))
 
 # Sounds of hesitation, empty wherever they stand, between the words of a phrase as well.
 HESITATION = word_set("um umm uhm uh uhh er err erm ehm eh ah huh hm hmm yeah yep ok okay oi yo kinda sorta")

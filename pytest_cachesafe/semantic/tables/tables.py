@@ -187,6 +187,8 @@ class _Builder:
                     f"semantic tables: units: {name}: factor {found[1]} is not above 0: give a positive one"
                 )
         self.units[words[0]] = found
+        # "2 crates", where nothing else is said about them.
+        self.units.setdefault(words[0] + "s", found)
 
     def result(self) -> Tables:
         phrases = self.tables.phrases

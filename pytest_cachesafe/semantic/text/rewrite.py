@@ -9,7 +9,16 @@ from operator import eq
 from pytest_cachesafe.semantic.tables.grammar import AUX, FUNCTION
 from pytest_cachesafe.semantic.tables.load import Phrases
 from pytest_cachesafe.semantic.tables.measures import NUMBERS
-from pytest_cachesafe.semantic.tables.phrases import CLOSINGS, COURTESY, COURTESY_MARKS, EDGE, HESITATION, TAGS, TURNS
+from pytest_cachesafe.semantic.tables.phrases import (
+    CLOSINGS,
+    COURTESY,
+    COURTESY_MARKS,
+    EDGE,
+    HESITATION,
+    SIGNED,
+    TAGS,
+    TURNS,
+)
 from pytest_cachesafe.semantic.tables.word_set import word_set
 from pytest_cachesafe.semantic.text.scan import Token, Tokens
 
@@ -34,6 +43,7 @@ _BOUNDS |= {(word, after) for word in ("or", "and") for after in _UPWARD | _DOWN
 # Marks between clauses, and the last words of closings and tags.
 _ENDS = frozenset(".?!,;:\n")
 _CLOSING = frozenset(closing[-1] for closing in CLOSINGS)
+_LETTERS = _CLOSING | {closing[-1] for closing in SIGNED}
 _TAGGED = frozenset(tag[-1] for tag in TAGS)
 # Without one of the first in front or one of the second behind, a clause has no courtesy but that of its marks.
 _FRONT = EDGE | _OPENERS | TURNS
@@ -41,6 +51,8 @@ _BACK = EDGE | _CLOSERS | _CLOSING | _TAGGED
 _MARK = frozenset("p")
 # How far a particle may stand behind its verb: "turn the weekly report emails off".
 _REACH = 6
+# Words of a name below a letter.
+_LONGEST_NAME = 2
 
 # Where, of how many tokens, and the words that stand for them.
 _Edit = tuple[int, int, Sequence[str]]
@@ -175,6 +187,9 @@ def _edges(words: list[str]) -> list[_Edit]:
     """What goes of clauses of nothing but edge words ("…, right?", "Morning!"), and the openers of a sentence."""
     edits: list[_Edit] = []
     begin = 0
+    name = (0, 0) if _LETTERS.isdisjoint(words) else _signed(words)
+    if name[1]:
+        words = words[: name[0]]
     marked = not COURTESY_MARKS.isdisjoint(words)
     for mark in (*[at for at, word in enumerate(words) if word in _ENDS], len(words)):
         if begin < mark and (marked or words[begin] in _FRONT or words[mark - 1] in _BACK):
@@ -184,7 +199,42 @@ def _edges(words: list[str]) -> list[_Edit]:
             if begin + end < mark:
                 edits.append((begin + end, mark - begin - end, ()))
         begin = mark + 1
+    if name[1]:
+        edits.append((*name, ()))
     return edits
+
+
+def _signed(words: list[str]) -> tuple[int, int]:
+    """Where the name below a letter begins, and its words: "Kind regards, Anna", "Best, Tom Smith"; none: 0 words."""
+    end = len(words)
+    while end and words[end - 1] in _ENDS:
+        end -= 1
+    begin = _clause(words, end)
+    front = begin
+    while front and words[front - 1] in _ENDS:
+        front -= 1
+    first = _clause(words, front)
+    closing = tuple(words[first:front])
+    if first and _name(words[begin:end]):
+        if closing in CLOSINGS:
+            return begin, end - begin
+        if closing in SIGNED:
+            # It means something elsewhere, so that it goes here or stays.
+            return first, end - first
+    if begin and tuple(words[begin : begin + 2]) in CLOSINGS and _name(words[begin + 2 : end]):
+        return begin + 2, end - begin - 2
+    return 0, 0
+
+
+def _clause(words: list[str], end: int) -> int:
+    """Where the clause that ends there begins."""
+    while end and words[end - 1] not in _ENDS:
+        end -= 1
+    return end
+
+
+def _name(words: list[str]) -> bool:
+    return 1 <= len(words) <= _LONGEST_NAME and all(word.isalpha() and word not in FUNCTION for word in words)
 
 
 def _without_courtesy(words: list[str]) -> tuple[int, int]:
