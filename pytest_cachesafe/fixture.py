@@ -199,15 +199,15 @@ class Cachesafe:
             self._node.note(f"{requests} recorded and never judged: call {calls}")
 
     def snapshot(self, prompt: Prompt | str, name: str = "prefix") -> None:
-        """Assert that a prompt is what it was when the test first ran here: "our system and tools prefix is the same".
+        """Assert that a prompt is what it was: "our system and tools prefix is the same".
 
-        Stored in pytest's cache folder under the test's node id and `name`. The first run stores and says so in the
-        summary; `--cachesafe-update` rewrites what changed. With `--cachesafe-redact` other than none the text is not
-        stored: a change is then seen but not located.
+        Its hash is held against the lock file, where there is one; else against pytest's cache folder, where the first
+        run stores it and says so in the summary. The text is only ever kept in that folder, to show the place of a
+        change; with `--cachesafe-redact` other than none it is not. `--cachesafe-update` rewrites what changed.
 
         Raises:
             SnapshotChanged: the prompt differs.
-            UsageError: pytest runs without its cache, or the name was used before in this test.
+            UsageError: neither lock file nor pytest's cache, or the name was used before in this test.
         """
         from pytest_cachesafe.perturb.rerun import in_rerun
 
@@ -222,14 +222,21 @@ class Cachesafe:
         if in_rerun() is not None:
             return
         cache = getattr(self._config, "cache", None)
-        if cache is None:
+        gate = self._node.gate
+        if cache is None and gate is None:
             raise UsageError("snapshot() keeps prompts in pytest's cache: run without -p no:cacheprovider")
         from pytest_cachesafe.findings import fingerprint
 
         # A node id may hold characters that file names must not.
         key = f"cachesafe/snapshots/{fingerprint(self._nodeid, name)}"
         entry = self._entry(new, name)
-        old = cache.get(key, None)
+        old = cache.get(key, None) if cache is not None else None
+        if gate is not None:
+            self._hold(gate, new, name, old, entry)
+            if cache is not None:
+                cache.set(key, entry | self._content(new))
+            return
+        assert cache is not None
         if not isinstance(old, Mapping) or "prefix_hash" not in old:
             cache.set(key, entry | self._content(new))
             self._node.note(f"snapshot {name!r} stored ({_size(entry)}); nothing to compare with yet")
@@ -238,6 +245,18 @@ class Cachesafe:
                 raise SnapshotChanged(self._difference(old, new, entry, name))
             cache.set(key, entry | self._content(new))
             self._node.note(f"snapshot {name!r} rewritten ({_size(old)} before, {_size(entry)} now)")
+
+    def _hold(self, gate: Any, new: Prompt, name: str, old: Any, entry: Mapping[str, Any]) -> None:
+        """Against the lock file; the text kept by an earlier run here shows where the change is."""
+        from pytest_cachesafe.gate.session import GateFailure
+
+        __tracebackhide__ = True
+        try:
+            gate.judge(_Taken(new, name), self._node)
+        except GateFailure as failure:
+            known = isinstance(old, Mapping) and old.get("prefix_hash") not in (None, entry["prefix_hash"])
+            where = self._difference(old, new, entry, name) if known else f"snapshot {name!r} changed"
+            raise SnapshotChanged(f"{where.rstrip()}\n  {failure}") from None
 
     def _entry(self, prompt: Prompt, name: str) -> dict[str, Any]:
         return {
@@ -286,6 +305,24 @@ def _named(encoder: str) -> Any:
     from pytest_cachesafe.semantic.user_code import imported, is_import
 
     return imported(encoder, "encoder") if is_import(encoder) else encoder
+
+
+class _Taken:
+    """A snapshot as a lock file keeps it."""
+
+    gate_kind = "snapshot"
+
+    def __init__(self, prompt: Prompt, name: str) -> None:
+        self.prompt = prompt
+        self.name = f"snapshot {name}"
+
+    def gate_values(self) -> dict[str, Any]:
+        """The hash of the whole prompt, and its size."""
+        tokens = self.prompt.count()[1]
+        return {
+            "kind": "snapshot", "front_end": self.prompt.front_end, "exact": self.prompt.exact, "requests": 1,
+            "tokens": tokens, "reusable": 0, "kept": {}, "prefix": (self.prompt.prefix_hash[:16], tokens),
+        }  # fmt: skip
 
 
 def _given(text: str) -> Prompt:

@@ -48,6 +48,11 @@ def compare_entries(before: Entry, now: Entry, bounds: Mapping[str, Bound]) -> D
         return found
     changes = found.changes
     about = "" if now.exact else "about "
+    if now.kind == "snapshot":
+        if before.prefix != now.prefix:
+            sizes = f"{about}{before.prefix_tokens:,} tokens in the lock file, {now.prefix_tokens:,} now"
+            changes.append(Change("snapshot", f"the prompt is another one: {sizes}", True))
+        return found
     for key in sorted(before.kept.keys() | now.kept.keys()):
         metric = "lost" if key == "stable" else "cached"
         if key not in now.kept or key not in before.kept:

@@ -72,7 +72,8 @@ def entry_of(report: Any, test: str, name: str) -> Entry:
     identity: Mapping[str, Any] = values.pop("identity", None) or {}
     opening = values.pop("opening", None)
     values.pop("conversations", None)
-    prefix, prefix_tokens = prefix_of(opening) if opening is not None else (None, 0)
+    # A snapshot is a prefix itself; of other checks it is what their first request begins with.
+    prefix, prefix_tokens = values.pop("prefix", None) or (prefix_of(opening) if opening is not None else (None, 0))
     return Entry(
         test,
         name,

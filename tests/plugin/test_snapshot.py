@@ -60,12 +60,12 @@ def test_growth_at_the_end_is_a_change_too(project: Any, prompt: Path) -> None:
     project.run().assert_outcomes(failed=1)
 
 
-def test_update_rewrites(project: Any, prompt: Path) -> None:
+def test_update_moves_snapshots_into_the_lock_file(project: Any, prompt: Path) -> None:
     project.run()
-    prompt.write_text("Another prompt.", encoding="utf-8")
+    prompt.write_text("You are helpful. Version 2 of the rules. Answer briefly.", encoding="utf-8")
     result = project.run("--cachesafe-update")
     result.assert_outcomes(passed=2)
-    result.stdout.fnmatch_lines(["*snapshot 'system and tools' rewritten (*before*now)"])
+    result.stdout.fnmatch_lines(["*cachesafe.lock.jsonl written: 2 added*"])
     project.run().assert_outcomes(passed=2)
 
 
