@@ -7,9 +7,12 @@ from typing import Any
 
 import pytest
 from cache_requests import HOUR, MARK, anthropic, chat, converse, gemini, responses, said, text, user
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
+from pytest_cachesafe.frontends.wire_text import Writer
 from pytest_cachesafe.providers.blocks.block import Layout
-from pytest_cachesafe.providers.blocks.canonical import order_free_key
+from pytest_cachesafe.providers.blocks.canonical import canonical, order_free_key
 from pytest_cachesafe.providers.blocks.layout import lay_out
 from pytest_cachesafe.providers.exchange import Exchange
 from pytest_cachesafe.usage import UsageError
@@ -46,6 +49,23 @@ def test_a_string_is_one_text_block() -> None:
     assert keys(lay_out(anthropic([user({**result, "content": "r"})]))) == keys(
         lay_out(anthropic([user({**result, "content": [text("r")]})]))
     )
+
+
+PARTS = st.one_of(st.text("a␞␟␛\n.~", max_size=4), st.none(), st.just(1))
+
+
+@given(
+    st.fixed_dictionaries(
+        {"type": st.sampled_from(["text", "tool_result", "tool_use"])},
+        optional=dict.fromkeys(("text", "tool_use_id", "content", "cache_control", "is_error"), PARTS),
+    ),
+    st.sampled_from([" ", "user "]),
+)
+@settings(deadline=None)
+def test_a_block_is_written_exactly_as_the_wire_front_end_writes_it(block: dict[str, Any], start: str) -> None:
+    writer = Writer()
+    writer.block(start, ".", block, "p")
+    assert canonical(start, ".", block, "p") == writer.text()
 
 
 def test_a_role_counts_and_two_messages_are_not_one() -> None:
@@ -191,7 +211,7 @@ def test_a_system_message_among_the_messages_stays_there() -> None:
 
 
 @pytest.mark.parametrize(
-    ("body", "settings"),
+    ("body", "expected"),
     [
         ({}, {}),
         # Defaults written out are no settings.
@@ -213,8 +233,8 @@ def test_a_system_message_among_the_messages_stays_there() -> None:
         ({"temperature": 1, "metadata": {"user_id": "u"}, "stream": True, "stop_sequences": ["x"]}, {}),
     ],
 )  # fmt: skip
-def test_anthropic_settings(body: dict[str, Any], settings: dict[str, str]) -> None:
-    assert {n: path for n, (_, path) in lay_out(anthropic([user("q")], **body)).settings.items()} == settings
+def test_anthropic_settings(body: dict[str, Any], expected: dict[str, str]) -> None:
+    assert {n: path for n, (_, path) in lay_out(anthropic([user("q")], **body)).settings.items()} == expected
 
 
 def test_how_thinking_is_shown_is_no_setting() -> None:
@@ -229,8 +249,8 @@ def test_images_and_citations_count_anywhere() -> None:
     image = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aa"}}
     result = {"type": "tool_result", "tool_use_id": "1", "content": [image]}
     document = {"type": "document", "source": {"type": "text", "data": "d"}, "citations": {"enabled": True}}
-    settings = lay_out(anthropic([user("q"), user(result), user(document)])).settings
-    assert {n: path for n, (_, path) in settings.items()} == {
+    found = lay_out(anthropic([user("q"), user(result), user(document)])).settings
+    assert {n: path for n, (_, path) in found.items()} == {
         "images": "messages[1].content[0]", "citations": "messages[2].content[0]",
     }  # fmt: skip
 

@@ -39,9 +39,8 @@ def canonical(start: str, prefix: str, block: Any, path: str, extras: Mapping[st
         UsageError: a value has no JSON form.
     """
     writer = Writer()
-    if not extras and type(block) is dict and _is_text(block):
-        # What the next line would write, at a fraction of the time: most blocks are like this.
-        writer.entry(f"{start}text", block["text"])
+    if not extras and type(block) is dict and _plainly(writer, start, prefix, block):
+        pass
     elif isinstance(block, (str, Mapping)):
         writer.block(start, prefix, block, path)
     else:
@@ -51,13 +50,21 @@ def canonical(start: str, prefix: str, block: Any, path: str, extras: Mapping[st
     return writer.text()
 
 
-def _is_text(block: Mapping[str, Any]) -> bool:
-    """A text block with nothing but its text, and perhaps a marker."""
-    return (
-        block.get("type") == "text"
-        and type(block.get("text")) is str
-        and (len(block) == 2 or (len(block) == 3 and "cache_control" in block))
-    )
+def _plainly(writer: Writer, start: str, prefix: str, block: Mapping[str, Any]) -> bool:
+    """Write what `Writer.block` would write, at a fraction of the time, for the blocks that agents' requests are of."""
+    fields = len(block) - ("cache_control" in block)
+    kind, text = block.get("type"), block.get("text")
+    if kind == "text" and type(text) is str and fields == 2:
+        writer.entry(f"{start}text", text)
+        return True
+    named, content = block.get("tool_use_id"), block.get("content")
+    if kind == "tool_result" and type(named) is str and type(content) is str and fields == 3:
+        writer.entry(f"{start}tool_result")
+        writer.entry(f"{prefix}tool_use_id", named)
+        writer.entry(f"{prefix}content[")
+        writer.entry(f"{prefix} text", content)
+        return True
+    return False
 
 
 def fields(start: str, message: Mapping[str, Any], path: str, skip: frozenset[str]) -> str:

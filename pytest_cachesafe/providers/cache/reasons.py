@@ -79,12 +79,13 @@ def _anthropic(before: tuple[str | None, Layout], after: tuple[str | None, Layou
     old, new = before[1], after[1]
     if before[0] != after[0] or _changed("speed", old, new):
         return "model_changed"
-    a, b = _lead(old), _lead(new)
-    if _at("tools", a, b):
-        return "tools_changed"
-    if _at("system", a, b):
-        return "system_changed"
-    if first_difference(old.blocks[len(a.blocks) :], new.blocks[len(b.blocks) :]) is not None:
+    at = first_difference(old.blocks, new.blocks)
+    if at is not None:
+        a, b = _lead(old), _lead(new)
+        if _at("tools", a, b):
+            return "tools_changed"
+        if _at("system", a, b):
+            return "system_changed"
         return "messages_changed"
     names = set(old.settings) | set(new.settings)
     return "unavailable" if any(_changed(name, old, new) for name in names) else None
@@ -96,12 +97,13 @@ def _openai(before: tuple[str | None, Layout], after: tuple[str | None, Layout])
         return "model_changed"
     if _changed("prompt_cache_key", old, new):
         return "prompt_cache_key_changed"
-    if _at("tools", _lead(old), _lead(new)):
+    at = first_difference(old.blocks, new.blocks)
+    if at is not None and _at("tools", _lead(old), _lead(new)):
         return "tools_changed"
     for name, reason in _OPENAI:
         if _changed(name, old, new):
             return reason
-    if first_difference(old.blocks, new.blocks) is not None:
+    if at is not None:
         compacted = [sum(block.kind == "compaction" for block in layout.blocks) for layout in (old, new)]
         return "context_compacted" if compacted[1] > compacted[0] else "input_changed"
     return "service_tier_changed" if _changed("service_tier", old, new) else None
