@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, cast
 
@@ -10,6 +9,7 @@ from pytest_cachesafe.prefix.causes import advice
 from pytest_cachesafe.prefix.result import kind_of
 from pytest_cachesafe.prefix.wording import missing_sentence, number, place, step_sentence
 from pytest_cachesafe.report.excerpt import WIRE_LEGEND, WIRE_SIGNS, excerpt
+from pytest_cachesafe.report.redacted import INNER_KEYS
 from pytest_cachesafe.report.reuse import statement
 from pytest_cachesafe.report.visible import Redact, redact, relative, visible
 
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["render"]
 
 _WIDTH = 120
-_INNER_KEYS = re.compile(r"(\.(?:arguments|input|args|response|functionResponse|metadata))[.\[][^\s,;)]+")
 # Which readings of the world can make a value of this kind.
 _READ_KINDS: dict[str, tuple[str, ...]] = {
     "timestamp": ("clock",),
@@ -39,8 +38,7 @@ def render(report: StabilityReport, verbosity: int = 0, mode: str = "none") -> s
     """The text of a report. `verbosity` 2 and more lifts the cap on lines and shows every step."""
     lines = list(_lines(report, verbosity, cast("Redact", mode)))
     if mode != "none":
-        # Names inside arguments and results are prompt content as well.
-        lines = [_INNER_KEYS.sub(r"\1.…", line) for line in lines]
+        lines = [INNER_KEYS.sub(r"\1.…", line) for line in lines]
     first, rest = lines[0], lines[1:]
     if verbosity < 2 and len(rest) > _LINES:
         rest = [*rest[: _LINES - 1], f"  … {len(rest) - _LINES} more lines (-vv shows all)", *rest[-1:]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-__all__ = ["FILES"]
+__all__ = ["BEFORE", "FILES"]
 
 _AGENT = '''
 """The support desk of a shop: builds the requests of a chat."""
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-RULES = "Answer from the manual only. Be brief and friendly. Never promise a date. " * 40
+RULES = "Answer from the manual only. Be brief and friendly. Never promise a date. " * 110
 QUESTIONS = ["Where is order A-1001?", "When will it be here?", "Can I cancel it?", "And the gift card?", "Thanks!"]
 ANSWERS = ["It was shipped on Monday.", "Within three days.", "Yes, until it arrives.", "It stays valid.", "Bye!"]
 TOOLS = [
@@ -33,12 +33,23 @@ def desk(turn, *, clock=False, model="claude-sonnet-4-5"):
         {"type": "text", "text": QUESTIONS[turn], "cache_control": {"type": "ephemeral"}}]})
     return {"model": model, "max_tokens": 500, "tools": TOOLS, "messages": messages,
             "system": [{"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}]}
+
+
+def night_desk(question):
+    system = f"It is {datetime.now():%H:%M}, the shop is closed. " + RULES
+    import anthropic
+
+    client = anthropic.Anthropic()
+    return client.messages.create(model="claude-sonnet-4-5", max_tokens=500, system=system,
+                                  messages=[{"role": "user", "content": question}])
 '''
 _TESTS = '''
 from desk import QUESTIONS, RULES, TOOLS, desk
 
 from pytest_cachesafe import Accept, Toggle, assert_distinct, assert_no_collisions, assert_prefix_stable, assert_reuse
 from pytest_cachesafe.providers.assertions import assert_cache_safe
+
+WHERE = 900
 
 
 def test_desk_keeps_its_prefix():
@@ -62,32 +73,33 @@ def _chat(turn):
     for question in QUESTIONS[:turn.index]:
         messages += [{"role": "user", "content": question}, {"role": "assistant", "content": "<think>hm</think> Yes."}]
     messages.append({"role": "user", "content": QUESTIONS[turn.index]})
-    return messages
+    tools = turn.order([{"type": "function", "function": tool} for tool in TOOLS])
+    return {"messages": messages, "tools": tools}
 
 
 def test_template_and_settings():
     assert_prefix_stable(
-        _chat, template="chat.jinja", turns=4, tools=[{"type": "function", "function": tool} for tool in TOOLS],
+        _chat, template="chat.jinja", turns=4,
         toggles=[Toggle("style", ["plain", "warm"], expect="keeps"), Toggle.order("tools", expect="report")],
         accept=[Accept(cause="reasoning_dropped", reason="the template drops it"),
                 Accept(cause="date", reason="was there once")],
     )
 
 
-def _ids(*, shift):
-    found, requests = list(range(100, 400)), []
+def _ids(changes_at):
+    found, requests = list(range(100, 1300)), []
     for turn in range(5):
-        found = found + list(range(1000 * turn, 1000 * turn + 90))
-        requests.append([7 + turn if shift else 7, *found])
+        found = found + list(range(2000 * turn, 2000 * turn + 290))
+        requests.append([7 + turn if i == changes_at else token for i, token in enumerate(found)])
     return requests
 
 
 def test_engine_finds_it():
-    assert_reuse(_ids(shift=False), engine="vllm")
+    assert_reuse(_ids(None), engine="vllm")
 
 
-def test_engine_finds_nothing():
-    assert_reuse(_ids(shift=True), engine="vllm", min_share=0.5)
+def test_engine_finds_some():
+    assert_reuse(_ids(WHERE), engine="vllm", min_share=0.3)
 
 
 def test_prices_are_not_mixed_up():
@@ -114,6 +126,8 @@ _TEMPLATE = (
 )
 _INI = "[pytest]\npythonpath = .\n"
 
+# The day before: the lock file is written from it.
+BEFORE = {"test_desk.py": _TESTS.replace("clock=True", "clock=False").replace("WHERE = 900", "WHERE = 1100")}
 FILES: dict[str, str] = {
     "desk.py": _AGENT,
     "test_desk.py": _TESTS,

@@ -138,6 +138,8 @@ def _step_bars(steps: Sequence[Mapping[str, Any]]) -> Iterator[Bar]:
             note = "declared reset"
         elif step.get("raised"):
             note = "not rendered"
+        elif step.get("accepted") and step.get("verdict") == "stable":
+            note = "accepted"
         elif against == request:
             note = "built again"
         elif isinstance(against, int) and against != request - 1:

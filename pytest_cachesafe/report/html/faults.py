@@ -16,6 +16,8 @@ class Fault:
     """One thing that is wrong. The same thing in several requests is one fault."""
 
     severity: str
+    # The cause class, or the code of the rule.
+    code: str
     title: str
     requests: list[int] = field(default_factory=list)
     place: str = ""
@@ -59,7 +61,9 @@ def _of_steps(data: Mapping[str, Any]) -> list[Fault]:
         if step.get("raised"):
             key: tuple[str, ...] = ("raised", str(step["raised"]), under)
             if key not in alike:
-                alike[key] = Fault("error", f"the template raises{under}", place="template", detail=str(step["raised"]))
+                alike[key] = Fault(
+                    "error", "raises", f"the template raises{under}", place="template", detail=str(step["raised"])
+                )
             alike[key].requests.append(request)
             continue
         main = step.get("divergence")
@@ -74,6 +78,16 @@ def _of_steps(data: Mapping[str, Any]) -> list[Fault]:
                 fault = alike[key] = _divergence(found, where, under, bool(data.get("estimated")))
             fault.requests.append(request)
             fault.lost = max(fault.lost, lost)
+    for fault in alike.values():
+        fault.requests.sort()
+    for name, toggle in mapping(data.get("toggles")).items():
+        found, value = mapping(mapping(toggle).get("divergence")), mapping(toggle)
+        if value.get("failed") and found:
+            fault = _divergence(found, mapping(found.get("location")), "", bool(data.get("estimated")))
+            fault.severity, fault.title = "error", str(value["failed"])
+            fault.requests.append(whole(value.get("request")))
+            fault.lost = whole(found.get("lost_tokens"))
+            alike["toggle", str(name)] = fault
     rank = {"error": 0, "warning": 1}
     return sorted(alike.values(), key=lambda fault: (rank.get(fault.severity, 2), -fault.lost))
 
@@ -87,6 +101,7 @@ def _divergence(found: Mapping[str, Any], where: Mapping[str, Any], under: str, 
     cause, origin = str(found.get("cause") or ""), str(found.get("origin") or "")
     return Fault(
         str(found.get("severity") or "note"),
+        cause,
         f"{CAUSES.get(cause, cause)}{under}",
         place=place_of(where),
         cause=f"{cause} ({origin})" if origin else cause,
@@ -119,6 +134,7 @@ def _of_findings(data: Mapping[str, Any]) -> list[Fault]:
             cause = str(found.get("cause") or found.get("code") or "")
             fault = alike[key] = Fault(
                 str(found.get("severity") or "note"),
+                str(found.get("code") or ""),
                 str(found.get("message") or ""),
                 place=str(found.get("path") or "the whole request"),
                 cause=f"{cause} ({origin})" if origin else cause,

@@ -51,29 +51,33 @@ def counts(run: Run, found: Sequence[Facts]) -> Markup:
         ),
         _tile(
             "Tokens lost",
-            f"{about}{lost:,}",
+            f"{lost:,}",
             f"{_share(lost, reusable)} of {reusable:,} reusable" if reusable else "nothing to reuse",
             "warn" if lost else "good",
+            about,
         ),
     ]
     money = [one.usd_lost for one in found if one.usd_lost is not None]
     if money:
-        tiles.append(
-            _tile("Money lost", f"{about}{usd(sum(money))}", "if each conversation is held 1,000 times", "warn")
-        )
+        tiles.append(_tile("Money lost", usd(sum(money)), "if each conversation is held 1,000 times", "warn", about))
     elif any(one.usd_paid is not None for one in found):
         paid = sum(one.usd_paid for one in found if one.usd_paid is not None)
-        tiles.append(_tile("Money", f"{about}{usd(paid)}", "if each conversation is held 1,000 times", ""))
+        tiles.append(_tile("Money", usd(paid), "if each conversation is held 1,000 times", "", about))
     if run.lint:
         bad = sum(finding.get("severity") == "error" for finding in run.lint)
         tiles.append(_tile("In the source", f"{len(run.lint):,}", f"{_n(bad, 'error')}", "bad" if bad else "warn"))
     return tag("dl", *tiles, class_="tiles")
 
 
-def _tile(title: str, value: str, words: str, mood: str) -> Markup:
-    return tag(
-        "div", tag("dt", title), tag("dd", tag("strong", value), " ", tag("span", words)), class_=f"tile {mood}".strip()
+def _tile(title: str, value: str, words: str, mood: str, about: str = "") -> Markup:
+    value, _, unit = value.partition(" ")
+    number = tag(
+        "strong",
+        tag("small", about) if about else None,
+        value,
+        tag("small", " ", unit, class_="unit") if unit else None,
     )
+    return tag("div", tag("dt", title), tag("dd", number, " ", tag("span", words)), class_=f"tile {mood}".strip())
 
 
 def overview(found: Sequence[Facts], anchors: Mapping[int, str]) -> Markup:
@@ -130,13 +134,13 @@ def _why(one: Facts) -> tuple[str, str]:
     data = mapping(one.scenario.data)
     if one.scenario.kind == "collisions":
         pair = worst_pair(data)
-        if pair is None:
+        if pair is None or (one.scenario.passed and not pair.get("merged")):
             return "", ""
         at = pair.get("at")
         place = f"prompts {at[0]} and {at[1]}" if isinstance(at, (list, tuple)) and len(at) == 2 else ""
         return ", ".join(dict.fromkeys(str(span.get("kind")) for span in rows(pair.get("spans")))), place
     if one.regressions:
-        return one.regressions[0].text, ""
+        return "worse than the lock file or a budget allows", ""
     if data.get("limits"):
         return str(data["limits"]), ""
     return "", ""

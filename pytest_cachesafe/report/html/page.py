@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pytest_cachesafe.gate.scenario import Run
 from pytest_cachesafe.report.html.beside import gate_part, lint_part
 from pytest_cachesafe.report.html.facts import Facts, facts_of
+from pytest_cachesafe.report.html.first import first_steps
 from pytest_cachesafe.report.html.markup import Content, Markup, tag
 from pytest_cachesafe.report.html.overview import counts, overview, verdict
 from pytest_cachesafe.report.html.scenario import scenario_section
@@ -87,6 +88,7 @@ def _body(run: Run, found: Sequence[Facts], parts: Sequence[tuple[str, str, Cont
             tag("h1", "Prompt cache report"),
             tag("p", verdict(run, found), class_=f"verdict {'good' if good else 'bad'}"),
             counts(run, found),
+            first_steps(found),
             tag("p", hidden, class_="hint") if hidden else None,
             tag("nav", tag("ul", *links), aria_label="Parts of the report"),
         ),

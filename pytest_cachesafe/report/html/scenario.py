@@ -49,7 +49,9 @@ def _body(found: Facts, redact: str) -> Iterator[Content]:
     for group in found.groups:
         yield waterfall(group, "Tokens of each request", estimated=found.estimated)
     for number, fault in enumerate(found.faults[:_MOST]):
-        yield _fault(fault, redact, main=number == 0)
+        # The headline says the first one already.
+        told = bool(fault.title) and fault.title in scenario.headline
+        yield _fault(fault, redact, told=told, main=number == 0)
     if len(found.faults) > _MOST:
         yield tag("p", f"{len(found.faults) - _MOST} more are not shown.")
     if scenario.kind == "collisions":
@@ -87,7 +89,7 @@ def _about(found: Facts, data: Mapping[str, Any]) -> Markup:
     return tag("dl", *(tag("div", *pair) for pair in rest), class_="about")
 
 
-def _fault(fault: Fault, redact: str, *, main: bool) -> Markup:
+def _fault(fault: Fault, redact: str, *, told: bool, main: bool) -> Markup:
     about = "about " if fault.estimated else ""
     many = len(fault.requests) > 1
     lost = f"{about}{fault.lost:,} tokens" if fault.lost else None
@@ -113,7 +115,8 @@ def _fault(fault: Fault, redact: str, *, main: bool) -> Markup:
     )
     return tag(
         "div",
-        tag("h4", badge(fault.severity), " ", fault.title),
+        tag("h4", badge(fault.severity), " ", fault.code),
+        None if told else tag("p", fault.title),
         text,
         tag("dl", *pairs, class_="about"),
         class_="fault main" if main else "fault",

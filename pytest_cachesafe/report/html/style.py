@@ -48,22 +48,29 @@ white-space:nowrap}
 .tile{background:var(--card);border:1px solid var(--line);border-top:4px solid var(--new);border-radius:6px;
 padding:.6rem .8rem .7rem}
 .tile dt{color:var(--soft);font-size:.85rem}
-.tile strong{display:block;font-size:1.5rem;line-height:1.25;font-variant-numeric:tabular-nums}
+.tile strong small{font-weight:400;margin-right:.35em}
+.tile strong .unit{margin:0}
+.tile strong{display:block;font-size:1.4rem;line-height:1.25;font-variant-numeric:tabular-nums}
 .tile span{color:var(--soft);font-size:.85rem}
 .tile.bad{border-top-color:var(--lost)}
 .tile.bad strong{color:var(--bad)}
 .tile.warn{border-top-color:var(--missed)}
 .tile.good{border-top-color:var(--kept)}
 .hint{margin-top:.75rem}
+.first{background:var(--card);border:1px solid var(--line);border-left:5px solid var(--lost);border-radius:6px;
+padding:.6rem .9rem .7rem;margin-top:1rem}
+.first h2{margin:0 0 .3rem;font-size:1.05rem}
+.first ol{padding-left:1.3rem}
+.first li+li{margin-top:.4rem}
+.first p{font-size:.9rem}
 nav{margin-top:1.1rem}
 nav ul{display:flex;flex-wrap:wrap;gap:.35rem 1.25rem;list-style:none}
 footer{margin-top:2.5rem;border-top:1px solid var(--line);padding-top:.75rem}
-.badge{display:inline-block;border-radius:4px;padding:0 .45em;font-size:.85rem;font-weight:600;white-space:nowrap;
+.badge{display:inline-block;border-radius:4px;padding:0 .45em;font-size:.85rem;font-weight:600;max-width:100%;
 background:var(--note-soft);color:var(--text)}
 .badge.failed,.badge.error,.badge.regression{background:var(--bad-soft);color:var(--bad)}
 .badge.warning,.badge.suspect{background:var(--warn-soft);color:var(--warn)}
 .badge.passed{background:var(--good-soft);color:var(--good)}
-.badge{max-width:100%;white-space:normal}
 """
 _TABLES = """
 table{border-collapse:collapse;width:100%;font-size:.9rem}
@@ -73,19 +80,23 @@ tbody th{font-weight:600}
 caption{text-align:left;padding:.25rem 0}
 .number{text-align:right;font-variant-numeric:tabular-nums}
 .label{display:none}
-.overview{background:var(--card);border:1px solid var(--line);border-radius:6px}
+.overview{table-layout:fixed;background:var(--card);border:1px solid var(--line);border-radius:6px}
 .overview tbody tr:last-child>*{border-bottom:0}
-.overview tbody th{font-weight:400;width:36%}
+.overview tbody th{font-weight:400}
+.overview thead th:nth-child(1){width:7.75rem}
+.overview thead th:nth-child(2){width:32%}
+.overview thead th:nth-child(3){width:10rem}
+.overview thead th:nth-child(4){width:7.5rem}
 .overview tbody small{display:block}
-.overview .kept{width:11rem}
 .overview .kept .value{display:flex;align-items:center;gap:.5rem}
 .overview .kept svg{flex:1 1 4rem;min-width:3rem}
 .overview .share{min-width:3.2em;text-align:right;font-variant-numeric:tabular-nums}
 .overview .tokens-lost{text-align:right;font-variant-numeric:tabular-nums}
 .overview thead th:nth-child(4){text-align:right}
-.overview .result{white-space:nowrap}
+.overview .result .badge{white-space:nowrap}
+.overview .tokens-lost .value{white-space:nowrap}
 .waterfall{margin:.5rem 0 1rem;table-layout:fixed}
-.waterfall th:first-child{width:10.5rem}
+.waterfall th:first-child{width:14.5rem}
 .waterfall tbody th{font-weight:400}
 .waterfall tbody small{margin-left:.25em}
 .waterfall thead th:nth-child(n+3){width:7.5rem;text-align:right}

@@ -30,12 +30,12 @@ def window(lead: str, before: str, after: str, *, plain: bool) -> Markup:
     legend = any(sign in text for text in (lead, before, after) for sign in WIRE_SIGNS)
     start, value = _split(lead)
     ends = _ends(before, after)
-    sides_ = []
+    sides: list[tuple[Content, ...]] = []
     for name, text, end in (("del", before, ends[0]), ("ins", after, ends[1])):
         changed = f"{value}{text[:end]}"
         mark: Content = tag(name, changed) if changed else tag(name, "(ends here)", class_="end")
-        sides_.append((start, mark, text[end:_WIDTH]))
-    lines = _lines(sides_)
+        sides.append((start, mark, text[end:_WIDTH]))
+    lines = _lines(sides)
     return tag("div", lines, tag("p", WIRE_LEGEND, class_="legend")) if legend else lines
 
 
