@@ -413,3 +413,20 @@ def test_arguments_rewritten_the_same_way_each_time_are_no_break() -> None:
         "request 1, messages[2].tool_calls[0].function.arguments: tool-call arguments are not replayed in the bytes "
         "the model made; no break here, but one where generated text is cached"
     ]
+
+
+def _thinking_turns(model: str) -> list[dict[str, Any]]:
+    thought = {"type": "thinking", "thinking": "Look first.", "signature": "s1"}
+    first = [user("Find the bug."), assistant([thought, call("read", 1)]), user([result(1, "code " * 50)])]
+    more = [*first, assistant("Line 3."), user("Fix it.")]
+    settings = {"model": model, "thinking": {"type": "enabled", "budget_tokens": 2000}}
+    return [anthropic(marked_last(m), **settings) for m in (first[:1], first, more)]
+
+
+def test_thinking_that_the_interface_takes_out_is_a_note_with_its_model() -> None:
+    finding = only(check(_thinking_turns("claude-sonnet-4-5")))
+
+    assert (finding.code, str(finding.severity), finding.origin) == ("thinking-stripped", "note", "provider")
+    assert (finding.location.request, finding.location.path) == (2, "messages[1].content[0]")
+    assert finding.data["lost_tokens"] > 0
+    assert check(_thinking_turns("claude-sonnet-4-6")).findings == [], "this model keeps it"

@@ -8,11 +8,12 @@ from typing import Any
 
 from pytest_cachesafe.findings import Origin, Severity
 from pytest_cachesafe.prefix.compare import Divergence
+from pytest_cachesafe.providers.blocks.block import Block
 from pytest_cachesafe.providers.checks.content import Contents, Difference
 from pytest_cachesafe.providers.checks.requests import Asked
 from pytest_cachesafe.providers.checks.settings import ALL, MESSAGES, SYSTEM, TOOLS, Change, Rank, changes
 
-__all__ = ["Break", "breaks_between", "first_lost"]
+__all__ = ["Break", "breaks_between", "first_lost", "stripped"]
 
 # How many earlier requests of a conversation an agent may come back to.
 _RECENT = 16
@@ -38,6 +39,8 @@ class Break:
     detail: str = ""
     # Whether the block that changed carries a marker, with none in front of it.
     marked: bool = False
+    # The first block that is lost, where blocks do not tell.
+    index: int | None = None
 
 
 def breaks_between(asked: Sequence[Asked], item: Asked, contents: Contents) -> list[Break]:
@@ -117,6 +120,27 @@ def _first_marked(parent: Asked, item: Asked) -> bool:
     return all(b.marker is not None and b.marker.explicit for b in (one[at], other[at]))
 
 
+def stripped(parent: Asked, item: Asked) -> Break | None:
+    """Thinking that the provider itself takes out of an unbroken request, for models that do not keep it.
+
+    That is what was thought since the user's last words, once new words of the user follow ("Prompt caching", caching
+    with thinking blocks); thinking from before was taken out earlier.
+    """
+    blocks = parent.layout.blocks
+    start = max((i for i, block in enumerate(blocks) if _speaks(block)), default=-1)
+    thought = next((i for i, b in enumerate(blocks) if i > start and b.kind in ("thinking", "redacted_thinking")), None)
+    if thought is None or not any(_speaks(block) for block in item.layout.blocks[len(blocks) :]):
+        return None
+    code, path = "thinking-stripped", blocks[thought].path
+    return Break(
+        code, item.index, parent.index, path, MESSAGES, "reasoning_dropped", "provider", note=True, index=thought
+    )
+
+
+def _speaks(block: Block) -> bool:
+    return block.level == "messages" and block.role == "user" and block.kind != "tool_result"
+
+
 def shared_blocks(a: Asked, b: Asked) -> int:
     """How many blocks two requests begin with alike."""
     n = 0
@@ -130,6 +154,8 @@ def shared_blocks(a: Asked, b: Asked) -> int:
 def first_lost(found: Break, parent: Asked, item: Asked) -> int:
     """Index of the parent's first block that is not read again because of a break."""
     blocks = parent.layout.blocks
+    if found.index is not None:
+        return found.index
     if found.rank == ALL:
         return 0
     if found.rank in (TOOLS, SYSTEM, MESSAGES):

@@ -11,7 +11,7 @@ from pytest_cachesafe.findings import Finding, Severity
 from pytest_cachesafe.providers.blocks.layout import Layouter
 from pytest_cachesafe.providers.chats import ChatMaker
 from pytest_cachesafe.providers.checks.across import key_changed, wide
-from pytest_cachesafe.providers.checks.breaks import Break, breaks_between
+from pytest_cachesafe.providers.checks.breaks import Break, breaks_between, stripped
 from pytest_cachesafe.providers.checks.codes import CODES, severity_of
 from pytest_cachesafe.providers.checks.content import Contents
 from pytest_cachesafe.providers.checks.findings import of_break, of_fault, of_unread, of_wide
@@ -140,6 +140,8 @@ class _Check:
             if parent is not None and not found and parent.exchange.scope != item.exchange.scope:
                 found = [Break("account-changed", item.index, parent.index, "", ALL, note=True)]
                 self._breaks += found
+            if parent is not None and not found:
+                found = self._stripped(parent, item)
             broken = bool(found)
             unread = reach.judge(parent, item, broken=broken)
             if unread is not None:
@@ -159,6 +161,16 @@ class _Check:
             if finding.severity is not Severity.NOTE and finding.location.request is not None:
                 self.reasons.setdefault(finding.location.request, finding.code)
         return out
+
+    def _stripped(self, parent: Asked, item: Asked) -> list[Break]:
+        model = self.weigher.model(item)
+        keeps = model is None or model.keeps_thinking is None or model.keeps_thinking.value
+        found = None if keeps else stripped(parent, item)
+        # Without a marker behind it nothing is lost.
+        if found is None or not any(at >= (found.index or 0) for at in marked(parent)):
+            return []
+        self._breaks.append(found)
+        return [found]
 
     def expired(self, causes: dict[int, str]) -> Iterator[Finding]:
         """Requests that came too late for the entry they continue, where nothing else is wrong with them."""
@@ -214,6 +226,10 @@ class _Check:
             if found.code == "prompt-cache-key-changed" and model is not None and model.generation == "5.6":
                 # Before, the key only routes; from here on it keeps caches apart.
                 weight = Severity.ERROR
+            keeps = model is None or model.keeps_thinking is None or model.keeps_thinking.value
+            if found.code == "thinking-dropped" and not keeps:
+                # Once the user speaks again, the interface would have taken it out by itself.
+                weight = Severity.WARNING
             if found.note:
                 weight = Severity.NOTE
             yield of_break(found, parent, item, weight, self.weigher)

@@ -210,6 +210,12 @@ CODES: dict[str, Code] = {
         "replay thinking blocks as they were received, also after the next user turn",
         "messages_changed", "input_changed",
     ),
+    "thinking-stripped": Code(
+        "note",
+        "the user speaks again, and this model's interface takes the thinking out of what was said before; what stands "
+        "behind it is not read",
+        "expected of this model; newer ones keep thinking",
+    ),
     "tool-arguments-reserialised": Code(
         "error", "the same tool-call arguments, written out differently",
         "keep the argument string that the model produced and replay it as it is", "messages_changed", "input_changed",

@@ -75,7 +75,7 @@ def of_break(found: Break, parent: Asked, item: Asked, severity: Severity, weigh
             request=item.index, part=where_.part, message_index=where_.message_index, role=where_.role, path=found.path
         )
     else:
-        told = found.code not in _PRESENCE
+        told = _has_values(found)
         data |= {"lead": "", "before": _json(found.before) if told else "", "after": _json(found.after) if told else ""}
         location = Location(request=item.index, path=found.path)
     return Finding(
@@ -163,12 +163,16 @@ def _tokens(count: Tokens) -> str:
     return f"{count} token{'' if count.high == 1 else 's'}"
 
 
+def _has_values(found: Break) -> bool:
+    return found.code not in _PRESENCE and (found.before is not None or found.after is not None)
+
+
 def _values(found: Break) -> str:
     """Old and new value of a setting; keys may name a person, schemas are long."""
     if found.divergence is not None or found.code in ("output-format-changed", "prompt-cache-key-changed"):
         return ""
     before, after = _json(found.before), _json(found.after)
-    if found.code in _PRESENCE:
+    if not _has_values(found):
         return ""
     return f" ({before} before, {after} now)" if len(before) + len(after) < 120 else ""
 
