@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.files import write_atomic
-from pytest_cachesafe.report.jsonout import to_json
 
 if TYPE_CHECKING:
     from pytest_cachesafe.gate.collect import Wanted
@@ -25,16 +24,33 @@ def write_reports(run: Run, wanted: Sequence[Wanted], root: str) -> list[str]:
     lines: list[str] = []
     for one in wanted:
         if one.path is not None:
-            write_atomic(os.path.join(root, one.path), _content(run, one.format))
+            write_atomic(os.path.join(root, one.path), _content(run, one.format, root))
             lines.append(f"cachesafe report: {one.path}")
+        elif one.format == "github":
+            lines += _github(run, root)
     return lines
 
 
-def _content(run: Run, name: str) -> str:
+def _github(run: Run, root: str) -> list[str]:
+    from pytest_cachesafe.report.run_github import commands, write_summary
+
+    problem = write_summary(run)
+    return [*commands(run, root), *([problem] if problem else [])]
+
+
+def _content(run: Run, name: str, root: str) -> str:
     if name == "json":
-        values = run.as_dict()
-        values.pop("schema")
-        return to_json(values)
+        from pytest_cachesafe.report.lint.encode import json_text
+
+        return json_text(run.as_dict())
+    if name == "markdown":
+        from pytest_cachesafe.report.markdown import render as markdown
+
+        return markdown(run)
+    if name == "sarif":
+        from pytest_cachesafe.report.run_sarif import render as sarif
+
+        return sarif(run, root)
     if name == "html":
         from pytest_cachesafe.report.html import render
 

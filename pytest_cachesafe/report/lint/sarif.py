@@ -8,8 +8,8 @@ another value there.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from pytest_cachesafe.findings import Finding, Flow
@@ -21,7 +21,7 @@ from pytest_cachesafe.report.visible import visible
 if TYPE_CHECKING:
     from cachesafe_rules.api import Rule
 
-__all__ = ["SCHEMA_URI", "render"]
+__all__ = ["SCHEMA_URI", "Page", "log", "page_of", "render"]
 
 SCHEMA_URI = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _ROOT = "%SRCROOT%"
@@ -34,9 +34,21 @@ _PLACEHOLDER = re.compile(r"\{(\d+)\}")
 _LINK = re.compile(r"\]\(")
 
 
+class Page(NamedTuple):
+    """What a rule says of itself: one sentence, the whole, and how bad what it finds is."""
+
+    summary: str
+    text: str
+    severity: str
+
+
 def render(result: LintResult, *, sources: Sources, rules: Iterable[Rule] = ()) -> str:
     """One SARIF log. `rules` that did not fire are left out; a rule that fired and is not given has its name alone."""
-    known = {rule.code: rule for rule in rules}
+    return log(result, {rule.code: page_of(rule) for rule in rules})
+
+
+def log(result: LintResult, pages: Mapping[str, Page]) -> str:
+    """One SARIF log of findings of any origin; `pages` by code."""
     fired: dict[str, Finding] = {}
     for finding in result.findings:
         fired.setdefault(finding.code, finding)
@@ -49,7 +61,7 @@ def render(result: LintResult, *, sources: Sources, rules: Iterable[Rule] = ()) 
             "driver": {
                 "name": "cachesafe",
                 "version": __version__,
-                "rules": [_rule(fired[code], known.get(code)) for code in codes],
+                "rules": [_rule(fired[code], pages.get(code)) for code in codes],
             }
         },
         "invocations": [_invocation(result)],
@@ -60,10 +72,9 @@ def render(result: LintResult, *, sources: Sources, rules: Iterable[Rule] = ()) 
     return json_text({"$schema": SCHEMA_URI, "version": "2.1.0", "runs": [run]})
 
 
-def _rule(finding: Finding, rule: Rule | None) -> dict[str, Any]:
-    summary, page = _page(rule)
+def _rule(finding: Finding, known: Page | None) -> dict[str, Any]:
+    summary, page, severity = known if known is not None else Page("", "", str(finding.severity))
     name = name_of(finding)
-    severity = rule.severity if rule is not None else str(finding.severity)
     described: dict[str, Any] = {
         "id": finding.code,
         "name": visible(name),
@@ -79,16 +90,16 @@ def _rule(finding: Finding, rule: Rule | None) -> dict[str, Any]:
     return described
 
 
-def _page(rule: Rule | None) -> tuple[str, str]:
+def page_of(rule: Rule) -> Page:
     """The first paragraph and the whole of a rule's docstring, without its indentation."""
-    doc = type(rule).__doc__ if rule is not None else None
+    doc = type(rule).__doc__
     if not doc:
-        return "", ""
+        return Page("", "", rule.severity)
     from textwrap import dedent
 
     first, _, rest = doc.strip().partition("\n")
     page = f"{first}\n{dedent(rest)}".strip()
-    return " ".join(page.partition("\n\n")[0].split()), page
+    return Page(" ".join(page.partition("\n\n")[0].split()), page, rule.severity)
 
 
 def _invocation(result: LintResult) -> dict[str, Any]:
