@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
@@ -430,3 +431,13 @@ def test_thinking_that_the_interface_takes_out_is_a_note_with_its_model() -> Non
     assert (finding.location.request, finding.location.path) == (2, "messages[1].content[0]")
     assert finding.data["lost_tokens"] > 0
     assert check(_thinking_turns("claude-sonnet-4-6")).findings == [], "this model keeps it"
+
+
+@pytest.mark.parametrize(("model", "severity"), [("claude-sonnet-4-5", "warning"), ("claude-sonnet-4-6", "error")])
+def test_thinking_that_the_client_drops_weighs_less_where_it_would_be_dropped_anyway(model: str, severity: str) -> None:
+    bodies = [copy.deepcopy(body) for body in _thinking_turns(model)[1:]]
+    del bodies[1]["messages"][1]["content"][0]
+    finding = only(check(bodies))
+
+    assert (finding.code, str(finding.severity)) == ("thinking-dropped", severity)
+    assert finding.location.path == "messages[1].content[0]"
