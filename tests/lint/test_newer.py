@@ -378,6 +378,6 @@ def test_what_counts_as_deep(code: str, deep: bool) -> None:
 
 def test_depth_is_told_with_its_place() -> None:
     assert too_deep("x = 1\ny = " + "(" * 300) == (2, 5 + BRACKETS)
-    parsed = parse((LAZY + "y = " + "a + " * 2 * LEVELS + "a\n").encode(), "a.py")
+    parsed = parse((LAZY + "y = t'' + " + "a + " * 2 * LEVELS + "a\n").encode(), "a.py")
     assert parsed.error is not None
     assert (parsed.error.row, "nested too deeply" in parsed.error.message) == (2, True)

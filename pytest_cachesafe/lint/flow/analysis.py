@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import gc
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -105,17 +104,7 @@ class Analysis:
         except OSError:
             return None
         self._parsed_more(len(data))
-        ours = not gc.isenabled()
-        if ours:
-            # What is there already stays out of the way of the collection below.
-            gc.freeze()
-        parsed = parse(data, name)
-        if ours:
-            if parsed.newer:
-                # The trees of libcst are full of circles.
-                gc.collect()
-            gc.unfreeze()
-        return parsed
+        return parse(data, name)
 
     def _parsed_more(self, size: int) -> None:
         if self._live + size > _LIVE_BYTES:
