@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["BINARY", "COMMENT", "ENTRY", "OVERRIDE", "REQUEST", "Examiner", "Project"]
 
+# Bytes of a file whose tree and view should be alone in memory.
+_LONG = 1_000_000
+
 # What the pre-filter knows of a file: may hold a sink, builds requests or keeps a conversation, is no text, may hold a
 # suppression, may override something of a file that holds a sink.
 ENTRY, REQUEST, BINARY, COMMENT, OVERRIDE = 1, 2, 4, 8, 16
@@ -66,6 +69,11 @@ class Examiner:
         project = self.project
         return Analysis(Path(project.root), project.files, project.settings, project.overlay)
 
+    def rest(self) -> None:
+        """Let the trees go: all units are made."""
+        if "analysis" in self.__dict__:
+            self.analysis.shed()
+
     def unit(self, name: str, flag: int) -> Unit:
         """What this file gives."""
         rules = self._structural_rules(name) if flag & REQUEST else []
@@ -84,6 +92,9 @@ class Examiner:
             fault = parsed.error if parsed is not None else None
             problem = (fault.row, fault.column, fault.message) if fault is not None else (1, 1, "cannot be read")
         elif rules:
+            if len(parsed.text) > _LONG:
+                # A view of all of it takes its share.
+                self.analysis.shed(name)
             reports = self._structural(name, parsed, result.taints, rules)
         return Unit(result.hits, result.votes, reports, used, problem)
 

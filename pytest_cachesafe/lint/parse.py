@@ -11,7 +11,7 @@ import sys
 import warnings
 from typing import NamedTuple
 
-__all__ = ["Parsed", "SyntaxProblem", "column", "parse", "parse_rows"]
+__all__ = ["Parsed", "SyntaxProblem", "column", "long_tree", "parse", "parse_rows"]
 
 TOO_DEEP = "nested too deeply for Python's parser"
 
@@ -132,6 +132,12 @@ def parse_rows(lines: list[str], first: int, last: int, filename: str) -> ast.st
     return body[0] if body else None
 
 
+def long_tree(text: str) -> ast.Module | None:
+    """The tree of a long text in the running Python's syntax, made with less memory; None for any other text."""
+    made = _in_pieces(text, "", newer=False) if len(text) > LONG else None
+    return None if made is None else made.tree
+
+
 def _parsed(text: str, filename: str) -> Parsed:
     if len(text) > LONG:
         made = _in_pieces(text, filename)
@@ -167,10 +173,10 @@ def _may_overflow(text: str) -> bool:
     return too_deep(text, UNBOUNDED) is not None
 
 
-def _in_pieces(text: str, filename: str) -> Parsed | None:
+def _in_pieces(text: str, filename: str, *, newer: bool = True) -> Parsed | None:
     from pytest_cachesafe.lint.pieces import in_pieces
 
-    made = in_pieces(_unix(text), lambda piece: _tree(piece, filename))
+    made = in_pieces(_unix(text), lambda piece: _tree(piece, filename), newer=newer)
     return None if made is None else Parsed(text, tree=made[0], newer=made[1])
 
 

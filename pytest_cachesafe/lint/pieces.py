@@ -45,12 +45,15 @@ class _Rejected(Exception):
     """No parser takes a piece."""
 
 
-def in_pieces(text: str, python: Callable[[str], ast.Module]) -> tuple[ast.Module, bool] | None:
+def in_pieces(
+    text: str, python: Callable[[str], ast.Module], *, newer: bool = True
+) -> tuple[ast.Module, bool] | None:
     """The tree of a module whose lines end in LF, and whether it has syntax newer than the running Python.
 
-    None where the pieces do not parse. `python` parses with the running Python.
+    None where the pieces do not parse; where `newer` is off, also where there is such syntax. `python` parses with the
+    running Python.
     """
-    pieces = _Pieces(text, python)
+    pieces = _Pieces(text, python, newer)
     try:
         made = pieces.block("", 0, len(text))
     except (_Rejected, SyntaxError, ValueError, RecursionError, MemoryError, OverflowError, SystemError):
@@ -62,11 +65,12 @@ def in_pieces(text: str, python: Callable[[str], ast.Module]) -> tuple[ast.Modul
 
 
 class _Pieces:
-    def __init__(self, text: str, python: Callable[[str], ast.Module]) -> None:
+    def __init__(self, text: str, python: Callable[[str], ast.Module], newer: bool) -> None:
         self.translated = False
         self.since = (3, 0)
         self._text = text
         self._ask = python
+        self._newer = newer
         # The last index that a row was asked for, and the row.
         self._known = (0, 1)
 
@@ -150,6 +154,8 @@ class _Pieces:
         if made is not None:
             return made
         if len(starts) == 2:
+            if not self._newer:
+                raise _Rejected
             at, stop = starts
             entered = self._entered(indent, at, stop) if stop - at >= ENTERED else None
             return entered or self._libcst(indent, at, self._text[at:stop], stop)

@@ -283,6 +283,7 @@ class Pipeline:
             read = {name for unit in units for name in unit.used}
             extra_files = frozenset(read - self.project.files.keys())
             return Passed([], [], self.crashed, self.warnings, extra_files, self.unread)
+        self._examiner.rest()
         from cachesafe_rules.folding import fold
         from cachesafe_rules.model import ModuleView
         from pytest_cachesafe.lint.conclude import Concluder
