@@ -18,7 +18,7 @@ TOO_DEEP = "nested too deeply for Python's parser"
 UNBOUNDED = 50_000
 """Levels of a tree that fit into 8 MB of stack with room to spare (Python 3.10 ends between 100,000 and 1,000,000)."""
 
-LONG = 150_000
+LONG = 400_000
 """Characters from which on a file is parsed piece by piece."""
 
 STUMBLES = ("invalid syntax", "f-string", "expected '('", "multiple exception types")
