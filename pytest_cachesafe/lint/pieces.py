@@ -27,7 +27,7 @@ ENTERED = 2_000
 
 _CLAUSE = re.compile(r"(?:else|elif|except|finally)\b")
 _DEFINITION = re.compile(r"(?:class|def|async[ \t]+def)\b")
-_INDENT = re.compile(r"[ \t]*")
+_BLANKS = re.compile(r"[ \t\f]*")
 _LIKELY = r"(?:@|(?:class|def|async[ \t]+def)[ \t]|[A-Za-z_]\w* = )"
 
 Place = tuple[int, int]
@@ -45,9 +45,7 @@ class _Rejected(Exception):
     """No parser takes a piece."""
 
 
-def in_pieces(
-    text: str, python: Callable[[str], ast.Module], *, newer: bool = True
-) -> tuple[ast.Module, bool] | None:
+def in_pieces(text: str, python: Callable[[str], ast.Module], *, newer: bool = True) -> tuple[ast.Module, bool] | None:
     """The tree of a module whose lines end in LF, and whether it has syntax newer than the running Python.
 
     None where the pieces do not parse; where `newer` is off, also where there is such syntax. `python` parses with the
@@ -82,15 +80,21 @@ class _Pieces:
             stop = self._likely(indent, at, end)
             made = None
             if stop - at > 2 * ENOUGH:
-                made = self._entered(indent, at, stop)
+                # `stop` may lie in a string of its body.
+                made = self._entered(indent, at, end)
             made = made or self._python(indent, at, stop) or self._exactly(indent, at, stop, end)
             if made.at <= at:
                 raise _Rejected
             body += made.body
             place, at = made.end, made.at
-            if at < end and _INDENT.match(self._text, at).group() != indent:  # type: ignore[union-attr]
+            if at < end and self._indent(at)[0] != indent:
                 break
         return _Made(body, place, at)
+
+    def _indent(self, at: int) -> tuple[str, int]:
+        """How a line is indented, and where its code begins. A form feed starts the line anew."""
+        blanks = _BLANKS.match(self._text, at).group()  # type: ignore[union-attr]
+        return blanks.rpartition("\f")[2], at + len(blanks)
 
     def _likely(self, indent: str, at: int, end: int) -> int:
         """An index where a statement seems to begin: the last one before there is enough, else the first."""
@@ -168,9 +172,9 @@ class _Pieces:
         from pytest_cachesafe.lint.newer.depth import logical_lines
 
         for line in logical_lines(self._text, at, end):
-            indent = _INDENT.match(self._text, line).group()  # type: ignore[union-attr]
-            code = self._text[line + len(indent) : line + len(indent) + 80]
-            if code and code[0] not in "\n#\f":
+            indent, start = self._indent(line)
+            code = self._text[start : start + 80]
+            if code and code[0] not in "\n#":
                 yield line, indent, code
 
     def _statements(self, indent: str, at: int, stop: int, end: int) -> tuple[list[int], int]:
@@ -189,9 +193,9 @@ class _Pieces:
             decorated = code[0] == "@"
         return starts, end
 
-    def _entered(self, indent: str, at: int, stop: int) -> _Made | None:
+    def _entered(self, indent: str, at: int, end: int) -> _Made | None:
         """The function or class that begins at `at`, its body parsed piece by piece; None where none does."""
-        lines = self._lines(at, stop)
+        lines = self._lines(at, end)
         for _, own, code in lines:
             if own != indent:
                 return None
@@ -202,28 +206,15 @@ class _Pieces:
         inside = next(lines, None)
         if inside is None or not (inside[1].startswith(indent) and len(inside[1]) > len(indent)):
             return None
-        # Comments in front of the body belong to its first piece.
-        start = self._behind_header(at, inside[0])
-        head = self._header(indent, at, start, inside[1])
+        start, inner, _ = inside
+        head = self._header(indent, at, start, inner)
         if head is None or len(head) != 1:
             return None
-        made = self.block(inside[1], start, stop)
+        made = self.block(inner, start, end)
         statement: Any = head[0]
         statement.body = made.body
         statement.end_lineno, statement.end_col_offset = made.end
         return _Made(head, made.end, made.at)
-
-    def _behind_header(self, at: int, inside: int) -> int:
-        from pytest_cachesafe.lint.newer.depth import logical_lines
-
-        start = inside
-        for line in logical_lines(self._text, at, inside):
-            own = _INDENT.match(self._text, line).end()  # type: ignore[union-attr]
-            if _DEFINITION.match(self._text, own):
-                start = -1
-            elif start == -1:
-                return line
-        return inside
 
     def _header(self, indent: str, at: int, start: int, inner: str) -> list[ast.stmt] | None:
         text = f"{self._text[at:start]}{inner}pass\n"
@@ -253,7 +244,8 @@ class _Pieces:
 
 
 def _first_row(statement: ast.stmt) -> int:
-    return min([statement.lineno, *(d.lineno for d in getattr(statement, "decorator_list", ()))])
+    decorators: list[ast.expr] = getattr(statement, "decorator_list", [])
+    return min([statement.lineno, *(d.lineno for d in decorators)])
 
 
 def _end_of(statement: ast.stmt) -> Place:
