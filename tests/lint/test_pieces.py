@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import random
 import sys
-import sysconfig
 import warnings
 from pathlib import Path
 
@@ -13,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lint_project import write
+from python_files import STDLIB, difference, python_files
 from test_newer import places
 
 import pytest_cachesafe
@@ -21,8 +21,6 @@ from pytest_cachesafe.lint.newer import translate
 from pytest_cachesafe.lint.newer.depth import logical_lines
 from pytest_cachesafe.lint.pieces import in_pieces
 from pytest_cachesafe.lint.run import lint
-
-STDLIB = Path(sysconfig.get_path("stdlib"))
 
 
 def python(text: str) -> ast.Module:
@@ -49,7 +47,7 @@ def same(text: str, enough: int = 1) -> None:
     made = cut(text, enough)
     assert made is not None
     assert not made[1]
-    assert ast.dump(made[0], include_attributes=True) == ast.dump(whole, include_attributes=True)
+    assert difference(made[0], whole, places=True) is None
 
 
 def same_newer(text: str, enough: int = 1, entered: int = 1) -> None:
@@ -61,7 +59,7 @@ def same_newer(text: str, enough: int = 1, entered: int = 1) -> None:
     made = cut(text, enough, entered)
     assert made is not None
     assert made[1]
-    assert ast.dump(made[0]) == ast.dump(whole)
+    assert difference(made[0], whole, places=False) is None
     assert places(made[0]) == places(whole)
 
 
@@ -170,6 +168,68 @@ def test_files_are_the_same_in_pieces(path: Path) -> None:
     text = parse.parse(path.read_bytes(), "a.py").text.replace("\r\n", "\n")
     for enough in (50, 2000):
         same(text, enough)
+
+
+@pytest.mark.oracle
+def test_every_file_of_the_standard_library_is_the_same_in_pieces() -> None:
+    """All of the standard library, of its tests those of rare syntax and a sample, and a sample of what is installed:
+    eight files of every size."""
+    for path in python_files(8, 4_000_000, library=True):
+        parsed = parse.parse(path.read_bytes(), str(path))
+        text = parsed.text.replace("\r\n", "\n").replace("\r", "\n")
+        if parsed.tree is not None and not parsed.newer:
+            made = cut(text, 3000)
+            assert made is not None, path
+            assert difference(made[0], python(text), places=True) is None, path
+
+
+INSERTED = [["type Aé = int"], ["try: pass", "except A, B: pass"], ["def f[T](x: T): return f'{x['é']}'"]]
+
+
+def with_newer_syntax(text: str, rand: random.Random) -> str | None:
+    """A text with two statements from after the running Python's time, somewhere; None where there is no room."""
+    lines = text.split("\n")
+    places: list[tuple[int, str]] = []
+    for node in ast.walk(python(text)):
+        if isinstance(node, ast.stmt):
+            row = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+            line = lines[row - 1]
+            indent = line[: len(line) - len(line.lstrip(" \t"))]
+            joined = row > 1 and lines[row - 2].endswith("\\")
+            if not joined and (line[len(indent) :].startswith("@") or len(indent.encode()) == node.col_offset):
+                places.append((row, indent))
+    places = [p for p in places if not lines[p[0] - 1].lstrip().startswith(("elif", "\f"))]
+    if not places:
+        return None
+    for row, indent in sorted(rand.sample(places, min(2, len(places))), reverse=True):
+        more = rand.choice(
+            [["type Aé = int"], ["try: pass", "except A, B: pass"], ["def f[T](x: T): return f'{x['é']}'"]]
+        )
+        lines[row - 1 : row - 1] = [indent + line for line in more]
+    return "\n".join(lines)
+
+
+@pytest.mark.oracle
+def test_newer_syntax_anywhere_is_the_same_in_pieces() -> None:
+    """A sample, for libcst takes five seconds a megabyte: files of up to 40,000 bytes, six of every size and kind and
+    those of ten packages of the standard library."""
+    rand = random.Random(5)
+    compared = 0
+    for path in python_files(6, 40_000):
+        parsed = parse.parse(path.read_bytes(), str(path))
+        text = parsed.text.replace("\r\n", "\n").replace("\r", "\n")
+        changed = None if parsed.tree is None or parsed.newer else with_newer_syntax(text, rand)
+        if changed is None:
+            continue
+        whole, _ = translate(changed)
+        made = cut(changed, *rand.choice([(50_000, 2000), (500, 1)]))
+        if whole is None:
+            continue
+        compared += 1
+        assert made is not None, path
+        assert difference(made[0], whole, places=False) is None, path
+        assert places(made[0]) == places(whole), path
+    assert compared > 100
 
 
 def test_only_what_python_rejects_goes_through_libcst(monkeypatch: pytest.MonkeyPatch) -> None:
