@@ -202,10 +202,7 @@ def with_newer_syntax(text: str, rand: random.Random) -> str | None:
     if not places:
         return None
     for row, indent in sorted(rand.sample(places, min(2, len(places))), reverse=True):
-        more = rand.choice(
-            [["type Aé = int"], ["try: pass", "except A, B: pass"], ["def f[T](x: T): return f'{x['é']}'"]]
-        )
-        lines[row - 1 : row - 1] = [indent + line for line in more]
+        lines[row - 1 : row - 1] = [indent + line for line in rand.choice(INSERTED)]
     return "\n".join(lines)
 
 

@@ -14,7 +14,8 @@ WHOLE = ("asyncio", "concurrent", "email", "html", "http", "importlib", "json", 
 RARE = (
     "test_ast.py", "test_fstring.py", "test_generators.py", "test_genexps.py", "test_grammar.py", "test_patma.py",
     "test_positional_only_arg.py", "test_string_literals.py", "test_syntax.py", "test_tokenize.py",
-    "test_type_comments.py", "test_unpack_ex.py", "test_with.py", "test_named_expressions.py", "test_except_star.py", "test_lambda.py",
+    "test_type_comments.py", "test_unpack_ex.py", "test_with.py", "test_named_expressions.py",
+    "test_except_star.py", "test_lambda.py",
 )  # fmt: skip
 # Upper bounds of the classes of size.
 SIZES = (2_000, 10_000, 40_000, 100_000, 400_000)
