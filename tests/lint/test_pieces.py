@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import random
+import subprocess
 import sys
 import warnings
 from pathlib import Path
@@ -309,3 +310,25 @@ def test_findings_are_those_of_the_whole(tmp_path: Path, monkeypatch: pytest.Mon
     assert found
     monkeypatch.setattr(parse, "_in_pieces", no_pieces)
     assert told() == found
+
+
+LONG_AND_NEWER = """
+import gc, resource
+from pytest_cachesafe.lint.parse import parse
+loop = "        for row in rows:\\n            self.total += row.price * 2 - len(row.name)\\n"
+methods = "".join(f"    def m{n}(self, rows):\\n" + loop * 20 for n in range(300))
+text = "class A:\\n" + methods + "    type B = int\\n"
+gc.disable()
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+parsed = parse(text.encode(), "a.py")
+assert parsed.tree is not None and len(parsed.tree.body[0].body) == 301
+print(len(text), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="peak memory is told in other units, or not at all")
+def test_one_newer_statement_does_not_cost_the_memory_of_a_whole_file() -> None:
+    done = subprocess.run([sys.executable, "-c", LONG_AND_NEWER], capture_output=True, text=True, check=True)
+    length, kilobytes = map(int, done.stdout.split())
+    # Seen: a hundred times the text, libcst itself among it; all of the file through libcst, 760 times.
+    assert kilobytes * 1000 < 250 * length
