@@ -25,6 +25,12 @@ ENOUGH = 50_000
 ENTERED = 2_000
 """Characters from which on a rejected function or class is entered, rather than handed to libcst whole."""
 
+_NESTED = 20
+"""Bodies inside one another that are entered."""
+
+_MOST = 500_000
+"""Characters of a rejected piece that is searched for its statements; a longer one is a single table or worse."""
+
 _CLAUSE = re.compile(r"(?:else|elif|except|finally)\b")
 _DEFINITION = re.compile(r"(?:class|def|async[ \t]+def)\b")
 _BLANKS = re.compile(r"[ \t\f]*")
@@ -69,6 +75,7 @@ class _Pieces:
         self._text = text
         self._ask = python
         self._newer = newer
+        self._depth = 0
         # The last index that a row was asked for, and the row.
         self._known = (0, 1)
 
@@ -147,6 +154,8 @@ class _Pieces:
 
     def _exactly(self, indent: str, at: int, stop: int, end: int) -> _Made:
         """A piece that the running Python rejects: `stop` is no end of a statement, or one is in newer syntax."""
+        if stop - at > _MOST:
+            raise _Rejected
         starts, stop = self._statements(indent, at, stop, end)
         if not starts:
             raise _Rejected
@@ -195,6 +204,8 @@ class _Pieces:
 
     def _entered(self, indent: str, at: int, end: int) -> _Made | None:
         """The function or class that begins at `at`, its body parsed piece by piece; None where none does."""
+        if self._depth >= _NESTED:
+            return None
         lines = self._lines(at, end)
         for _, own, code in lines:
             if own != indent:
@@ -210,7 +221,9 @@ class _Pieces:
         head = self._header(indent, at, start, inner)
         if head is None or len(head) != 1:
             return None
+        self._depth += 1
         made = self.block(inner, start, end)
+        self._depth -= 1
         statement: Any = head[0]
         statement.body = made.body
         statement.end_lineno, statement.end_col_offset = made.end
