@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from cachesafe_rules.concrete import Comment, Concrete, Piece, Range, range_of, read
 from cachesafe_rules.model import Span
+from pytest_cachesafe.lint.parse import long_tree
 
 if TYPE_CHECKING:
     import libcst as cst
@@ -29,7 +30,7 @@ class Located:
     def __init__(self, text: str, filename: str, tree: ast.Module | None = None) -> None:
         self.filename = filename
         # Shared with the rules' fixes, which are asked for next.
-        self.concrete = read(text) if tree is None else Concrete(text, tree)
+        self.concrete = read(text, long_tree) if tree is None else Concrete(text, tree)
 
     @property
     def rows(self) -> list[str]:

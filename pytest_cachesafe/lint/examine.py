@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
     from pytest_cachesafe.lint.rule_set import RuleSet
     from pytest_cachesafe.lint.settings import Settings
 
-__all__ = ["BINARY", "COMMENT", "ENTRY", "OVERRIDE", "REQUEST", "Examiner", "Project"]
+__all__ = ["BINARY", "COMMENT", "ENTRY", "LONG", "OVERRIDE", "REQUEST", "Examiner", "Project"]
+
+# Bytes of a file whose tree and view should be alone in memory.
+LONG = 1_000_000
 
 # What the pre-filter knows of a file: may hold a sink, builds requests or keeps a conversation, is no text, may hold a
 # suppression, may override something of a file that holds a sink.
@@ -66,6 +70,14 @@ class Examiner:
         project = self.project
         return Analysis(Path(project.root), project.files, project.settings, project.overlay)
 
+    def rest(self, *, wholly: bool) -> None:
+        """Let the trees go, for all units are made; `wholly`: all that was learnt, too, which takes a moment."""
+        if "analysis" in self.__dict__:
+            self.analysis.shed()
+            if wholly:
+                del self.analysis
+                gc.collect()
+
     def unit(self, name: str, flag: int) -> Unit:
         """What this file gives."""
         rules = self._structural_rules(name) if flag & REQUEST else []
@@ -84,6 +96,9 @@ class Examiner:
             fault = parsed.error if parsed is not None else None
             problem = (fault.row, fault.column, fault.message) if fault is not None else (1, 1, "cannot be read")
         elif rules:
+            if len(parsed.text) > LONG:
+                # A view of all of it takes its share.
+                self.analysis.shed(name)
             reports = self._structural(name, parsed, result.taints, rules)
         return Unit(result.hits, result.votes, reports, used, problem)
 

@@ -11,12 +11,15 @@ import sys
 import warnings
 from typing import NamedTuple
 
-__all__ = ["Parsed", "SyntaxProblem", "column", "parse", "parse_rows"]
+__all__ = ["Parsed", "SyntaxProblem", "column", "long_tree", "parse", "parse_rows"]
 
 TOO_DEEP = "nested too deeply for Python's parser"
 
 UNBOUNDED = 50_000
 """Levels of a tree that fit into 8 MB of stack with room to spare (Python 3.10 ends between 100,000 and 1,000,000)."""
+
+LONG = 400_000
+"""Characters from which on a file is parsed piece by piece."""
 
 STUMBLES = ("invalid syntax", "f-string", "expected '('", "multiple exception types")
 """How Python words that it met syntax from after its time (3.10 to 3.13)."""
@@ -129,12 +132,23 @@ def parse_rows(lines: list[str], first: int, last: int, filename: str) -> ast.st
     return body[0] if body else None
 
 
+def long_tree(text: str) -> ast.Module | None:
+    """The tree of a long text in the running Python's syntax, made with less memory; None for any other text."""
+    made = _in_pieces(text, "", newer=False) if len(text) > LONG else None
+    return None if made is None else made.tree
+
+
 def _parsed(text: str, filename: str) -> Parsed:
+    if len(text) > LONG:
+        made = _in_pieces(text, filename)
+        if made is not None:
+            return made
     try:
         return Parsed(text, tree=_tree(text, filename))
     except SyntaxError as error:
         rejected = _problem(error, text)
-        return _parse_newer(text, rejected)
+        made = _in_pieces(text, filename) if len(text) <= LONG else None
+        return made or _parse_newer(text, rejected)
     except (RecursionError, MemoryError):
         return Parsed(text, error=SyntaxProblem(1, 1, TOO_DEEP))
     except (ValueError, OverflowError, SystemError) as error:
@@ -157,6 +171,13 @@ def _may_overflow(text: str) -> bool:
     from pytest_cachesafe.lint.newer.depth import too_deep
 
     return too_deep(text, UNBOUNDED) is not None
+
+
+def _in_pieces(text: str, filename: str, *, newer: bool = True) -> Parsed | None:
+    from pytest_cachesafe.lint.pieces import in_pieces
+
+    made = in_pieces(_unix(text), lambda piece: _tree(piece, filename), newer=newer)
+    return None if made is None else Parsed(text, tree=made[0], newer=made[1])
 
 
 def _parse_newer(text: str, rejected: SyntaxProblem) -> Parsed:

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_cachesafe.lint.cache import StoredUnit
-from pytest_cachesafe.lint.examine import BINARY, COMMENT, ENTRY, OVERRIDE, REQUEST, Examiner, Project
+from pytest_cachesafe.lint.examine import BINARY, COMMENT, ENTRY, LONG, OVERRIDE, REQUEST, Examiner, Project
 from pytest_cachesafe.lint.literals import Literals, shared_roots
 from pytest_cachesafe.lint.overrides import may_override, overriding
 from pytest_cachesafe.lint.units import Unit, decoded, encoded
@@ -308,6 +308,7 @@ class Pipeline:
             for rule in self.project.rules.on_flows():
                 told.setdefault(name, []).extend((rule, report) for report in self._examiner.checked(rule, name, view))
         folded = {name: fold(reports) for name, reports in told.items() if reports}
+        self._examiner.rest(wholly=any(self._size(name) > LONG for name in folded if name in self.project.files))
         concluded = Concluder(self.project, self.store, self._text).conclude(folded, problems, commented)
         return Passed(
             concluded.findings,

@@ -11,6 +11,7 @@ import ast
 import re
 import warnings
 from bisect import bisect_right
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from cachesafe_rules.piece import Block, Comment, Piece, Range
@@ -170,10 +171,12 @@ class Concrete:
 _LAST: list[Concrete] = []
 
 
-def read(text: str) -> Concrete:
-    """The last text read is kept: a report's place and its fix are asked for one after the other."""
+def read(text: str, parse: Callable[[str], ast.Module | None] | None = None) -> Concrete:
+    """The last text read is kept: a report's place and its fix are asked for one after the other. `parse` may have a
+    cheaper way to the tree."""
     if not _LAST or _LAST[0].text != text:
-        _LAST[:] = [Concrete(text)]
+        _LAST.clear()
+        _LAST.append(Concrete(text, parse(text) if parse is not None else None))
     return _LAST[0]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import gc
 import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -28,8 +27,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Analysis", "EntryResult", "settle"]
 
-# Bytes of source whose trees may live at one time; trees take about twenty times as much.
+# Bytes of source whose trees may live at one time, and those beside the tree of a long file that is looked at; trees
+# take about thirty times as much.
 _LIVE_BYTES = 1_500_000
+_LEAST_LIVE_BYTES = 500_000
 # Python frames for `DEEPEST` expressions in one another, about five each.
 _RECURSION = 6000
 # Characters of a short file.
@@ -52,7 +53,7 @@ class Analysis:
 
     Args:
         root: project root.
-        files: anything with a `path`, by relative posix name.
+        files: anything with a `path` and a `size`, by relative posix name.
         settings: the project's additions to the tables; None for none.
         overlay: unsaved text by name, instead of the file's.
     """
@@ -70,6 +71,8 @@ class Analysis:
         self._tables = Tables(settings)
         self._index = ProjectIndex([*files, *(n for n in self._overlay if n not in files)])
         self._live = 0
+        # Size of the file that is looked at: its tree stays.
+        self._current = 0
         self._engine = self._fresh()
 
     def _fresh(self) -> Engine:
@@ -97,6 +100,9 @@ class Analysis:
         except OSError:
             return b""
 
+    def _size(self, name: str) -> int:
+        return len(self._overlay[name]) if name in self._overlay else self._files[name].size
+
     def _parse(self, name: str) -> Any:
         from pytest_cachesafe.lint.parse import parse
 
@@ -104,24 +110,22 @@ class Analysis:
             data = self.read(name)
         except OSError:
             return None
-        self._parsed_more(len(data))
-        ours = not gc.isenabled()
-        if ours:
-            # What is there already stays out of the way of the collection below.
-            gc.freeze()
-        parsed = parse(data, name)
-        if ours:
-            if parsed.newer:
-                # The trees of libcst are full of circles.
-                gc.collect()
-            gc.unfreeze()
-        return parsed
+        self._parsed_more(0 if name == self._engine.current else len(data))
+        return parse(data, name)
 
     def _parsed_more(self, size: int) -> None:
-        if self._live + size > _LIVE_BYTES:
+        if self._live + size > max(_LIVE_BYTES - self._current, min(_LIVE_BYTES, _LEAST_LIVE_BYTES)):
             self._engine.shed()
             self._live = 0
         self._live += size
+
+    def shed(self, name: str = "") -> None:
+        """Let all trees go but that of one file."""
+        self._engine.current = name
+        self._engine.shed()
+        self._live = 0
+        if not name:
+            self._current = 0
 
     def analyse(self, name: str) -> EntryResult:
         """Evaluate every function and class of a file, and what they reach."""
@@ -135,6 +139,9 @@ class Analysis:
     def _analyse(self, name: str) -> EntryResult:
         engine = self._engine
         engine.current = name
+        # The tree of the file before may go from now on.
+        self._live += self._current
+        self._current = self._size(name)
         module = engine.module(name)
         if module is None:
             return EntryResult((), (), (name,), None, lambda node: ())

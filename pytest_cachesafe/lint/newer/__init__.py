@@ -8,6 +8,7 @@ for it: a type alias is an assignment, `except*` is `except`, a template string 
 from __future__ import annotations
 
 import ast
+import gc
 import re
 import sys
 import warnings
@@ -15,7 +16,7 @@ from typing import Any
 
 from pytest_cachesafe.lint.newer.depth import too_deep
 
-__all__ = ["translate"]
+__all__ = ["translate", "translate_piece"]
 
 STACK = 256 * 1024 * 1024
 """Bytes of stack for the thread that parses (address space; memory only as far as it is used). libcst's parser recurses
@@ -25,6 +26,7 @@ FRAMES = 100_000
 WHERE = re.compile(r"error at (\d+):(\d+)")
 
 Problem = tuple[int, int, str]
+Version = tuple[int, int]
 
 
 def translate(text: str, *, checked: bool = True) -> tuple[ast.Module | None, Problem | None]:
@@ -33,19 +35,37 @@ def translate(text: str, *, checked: bool = True) -> tuple[ast.Module | None, Pr
     Both are None where `text` holds no syntax that is newer than the running Python (unless `checked` is off): then
     the running Python's verdict stands, for libcst accepts a little more than the language has.
     """
+    tree, problem, since = _apart(text)
+    if checked and tree is not None and since <= sys.version_info[:2]:
+        return None, None
+    return tree, problem
+
+
+def translate_piece(text: str) -> tuple[ast.Module | None, Version]:
+    """The tree of some statements, None where libcst rejects them; and the first version that knows their syntax."""
+    tree, _, since = _apart(text)
+    return tree, since
+
+
+def _apart(text: str) -> tuple[ast.Module | None, Problem | None, Version]:
+    """The translation, made in a thread with room for its recursion."""
     deep = too_deep(text)
     if deep is not None:
-        return None, (*deep, "nested too deeply")
+        return None, (*deep, "nested too deeply"), (0, 0)
     from threading import Thread, stack_size
 
     outcome: list[Any] = []
 
     def work() -> None:
         try:
-            outcome.append(_translate(text, checked))
+            outcome.append(_translate(text))
         except BaseException as error:
             outcome.append(error)
 
+    ours = not gc.isenabled()
+    if ours:
+        # What is there already stays out of the way of the collection below.
+        gc.freeze()
     limit, stack = sys.getrecursionlimit(), stack_size(STACK)
     try:
         sys.setrecursionlimit(FRAMES)
@@ -55,13 +75,17 @@ def translate(text: str, *, checked: bool = True) -> tuple[ast.Module | None, Pr
     finally:
         sys.setrecursionlimit(limit)
         stack_size(stack)
+        if ours:
+            # The trees of libcst are full of circles.
+            gc.collect()
+            gc.unfreeze()
     if isinstance(outcome[0], BaseException):
         raise outcome[0]
-    tree, problem = outcome[0]
-    return tree, problem
+    made: tuple[ast.Module | None, Problem | None, Version] = outcome[0]
+    return made
 
 
-def _translate(text: str, checked: bool) -> tuple[ast.Module | None, Problem | None]:
+def _translate(text: str) -> tuple[ast.Module | None, Problem | None, Version]:
     import libcst
     from libcst.metadata import MetadataWrapper, PositionProvider
 
@@ -72,11 +96,11 @@ def _translate(text: str, checked: bool) -> tuple[ast.Module | None, Problem | N
         try:
             module = libcst.parse_module(text)
         except libcst.ParserSyntaxError as error:
-            return None, _problem(error)
+            return None, _problem(error), (0, 0)
         except BaseException as error:
             # libcst's own checks (bytes beside text: CSTValidationError) and faults of its native part: rejected, too.
             if isinstance(error, Exception) or type(error).__name__ == "PanicException":
-                return None, None
+                return None, None, (0, 0)
             raise
         wrapper = MetadataWrapper(module, unsafe_skip_copy=True)
         translator = Statements(module, wrapper.resolve(PositionProvider), text.split("\n"))
@@ -84,10 +108,8 @@ def _translate(text: str, checked: bool) -> tuple[ast.Module | None, Problem | N
             tree = translator.translate()
         except (SyntaxError, ValueError) as error:
             # A literal that libcst takes as it is and Python does not ("\x", a number of 5,000 digits).
-            return None, (1, 1, str(error).partition("\n")[0])
-    if checked and translator.since <= sys.version_info[:2]:
-        return None, None
-    return tree, None
+            return None, (1, 1, str(error).partition("\n")[0]), (0, 0)
+    return tree, None, translator.since
 
 
 def _problem(error: Any) -> Problem:

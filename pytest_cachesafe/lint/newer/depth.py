@@ -8,8 +8,9 @@ parsed. The count errs on the safe side: a text may be flatter than counted, nev
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
-__all__ = ["BRACKETS", "LEVELS", "PATTERN_BRACKETS", "too_deep"]
+__all__ = ["BRACKETS", "LEVELS", "PATTERN_BRACKETS", "logical_lines", "too_deep"]
 
 BRACKETS = 200
 """Python's own tokenizer opens no more brackets inside one another (Parser/tokenizer.h, MAXLEVEL)."""
@@ -63,6 +64,15 @@ def too_deep(text: str, levels: int = LEVELS) -> tuple[int, int] | None:
     return text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
 
 
+def logical_lines(text: str, start: int, end: int) -> Iterator[int]:
+    """Where the lines of a part of a text begin, without those that continue a string, a bracket or a joined line.
+
+    `start` is such a line itself. Lines that hold a comment or nothing are among them.
+    """
+    for at in _Scan(text[start:end], len(text)).lines():
+        yield start + at
+
+
 class _Scan:
     def __init__(self, text: str, most: int) -> None:
         self._text = "\n" + text
@@ -72,22 +82,36 @@ class _Scan:
         # Length of the chain of `elif` so far, by its indentation.
         self._branches: dict[int, int] = {}
         self._brackets = BRACKETS
+        # Where the line begins that the last step came to, if it did.
+        self._end = -1
 
     def run(self) -> int | None:
         at = 0
         while True:
-            top = self._frames[-1]
-            if top.kind == "text":
-                following = self._in_text(top, at)
-            elif top.kind == "specification":
-                following = self._in_specification(top, at)
-            else:
-                following = self._in_code(top, at)
+            following = self._step(at)
             if following is None:
                 return None
             if len(self._frames) - 1 > self._brackets or self._levels > self._most:
                 return at
             at = following
+
+    def lines(self) -> Iterator[int]:
+        """Where logical lines begin."""
+        at: int | None = 0
+        while at is not None:
+            outside = self._frames[-1].kind == "file"
+            self._end = -1
+            at = self._step(at)
+            if outside and self._end >= 0:
+                yield self._end
+
+    def _step(self, at: int) -> int | None:
+        top = self._frames[-1]
+        if top.kind == "text":
+            return self._in_text(top, at)
+        if top.kind == "specification":
+            return self._in_specification(top, at)
+        return self._in_code(top, at)
 
     def _push(self, frame: _Frame) -> None:
         self._frames.append(frame)
@@ -124,6 +148,9 @@ class _Scan:
             if top.kind == "file":
                 self._restart(top)
                 self._branch(found)
+                if found.group() != ";":
+                    # The scan has a line end in front.
+                    self._end = found.start()
         elif kind == "comma":
             self._restart(top)
         elif kind == "operator":
