@@ -27,10 +27,11 @@ _COMMANDS = {
     "collisions": "prompts that a semantic cache would merge although they need different answers",
     "lint": "volatile values that reach a cached prefix, found in source",
     "rule": "what a rule of the linter looks for, why, and what to do",
+    "report": "a lock file as a table, what a change did to it, and saved runs in other formats",
 }
 # The result is no prompt, or has formats of its own.
 _WITHOUT_REDACT = ("lint", "rule")
-_OWN_FORMATS = ("lint",)
+_OWN_FORMATS = ("lint", "report")
 _DEFAULTS: dict[str, Any] = {
     "output_format": "text",
     "output_file": None,
@@ -165,7 +166,7 @@ def _parsers() -> tuple[_Parser, dict[str, _Parser]]:
             name,
             help=words,
             description=words,
-            parents=[_common(name) if name in _WITHOUT_REDACT else common],
+            parents=[_common(name) if name in (*_WITHOUT_REDACT, *_OWN_FORMATS) else common],
             allow_abbrev=False,
         )
         for name, words in _COMMANDS.items()

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pytest_cachesafe.gate.scenario import Run
     from pytest_cachesafe.report.html.facts import Facts
 
-__all__ = ["COMMENT_LIMIT", "SUMMARY_LIMIT", "render"]
+__all__ = ["COMMENT_LIMIT", "SUMMARY_LIMIT", "Block", "fitted", "render"]
 
 # GitHub refuses comments of more characters, and summaries of more bytes. Both are held in bytes, the stricter measure.
 COMMENT_LIMIT = 65_536
@@ -31,7 +31,7 @@ _GROUPS = {
 _SIGNS = {"failed": "❌ failed", "regression": "❌ worse", "warning": "⚠️ warning", "passed": "✅ passed"}
 
 
-class _Block(NamedTuple):
+class Block(NamedTuple):
     """A piece of the document. What has the lower rank is kept when not all fits."""
 
     rank: int
@@ -49,18 +49,18 @@ def render(run: Run, limit: int = COMMENT_LIMIT) -> str:
     from pytest_cachesafe.report.html.overview import verdict
 
     found = facts_of(run)
-    blocks = [_Block(0, f"## cachesafe: {verdict(run, found)}\n"), *_totals(found), *_gate(run), *_regressions(run)]
+    blocks = [Block(0, f"## cachesafe: {verdict(run, found)}\n"), *_totals(found), *_gate(run), *_regressions(run)]
     for kind, title in _GROUPS.items():
         blocks += _table(kind, title, [one for one in found if one.scenario.kind == kind])
     blocks += _lint(run.lint)
     if found:
-        blocks.append(_Block(2, "### Check by check\n"))
+        blocks.append(Block(2, "### Check by check\n"))
     for one in found:
-        blocks.append(_Block(2 if one.status != "passed" else 4, details(one, run.redact), "check"))
-    return _fitted(blocks, limit)
+        blocks.append(Block(2 if one.status != "passed" else 4, details(one, run.redact), "check"))
+    return fitted(blocks, limit)
 
 
-def _fitted(blocks: Sequence[_Block], limit: int) -> str:
+def fitted(blocks: Sequence[Block], limit: int) -> str:
     """The blocks that fit, in their order."""
     left = limit - _RESERVE
     kept: set[int] = set()
@@ -87,7 +87,7 @@ def _fitted(blocks: Sequence[_Block], limit: int) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _totals(found: Sequence[Facts]) -> Iterator[_Block]:
+def _totals(found: Sequence[Facts]) -> Iterator[Block]:
     """Tokens and money of the run, where there is something to say."""
     reusable, lost = sum(one.reusable for one in found), sum(one.lost for one in found)
     parts = []
@@ -98,30 +98,30 @@ def _totals(found: Sequence[Facts]) -> Iterator[_Block]:
     if money:
         parts.append(f"{about}{usd(sum(money))} lost if each conversation is held 1,000 times")
     if parts:
-        yield _Block(0, f"{'; '.join(parts)}.\n")
+        yield Block(0, f"{'; '.join(parts)}.\n")
 
 
-def _gate(run: Run) -> Iterator[_Block]:
+def _gate(run: Run) -> Iterator[Block]:
     """What the lock file has to say."""
     if run.gate:
         more = len(run.gate) - _GATE_LINES
         rest = [f"… {more} more lines"] if more > 0 else []
-        yield _Block(1, f"### Lock file\n\n{block([*map(str, run.gate[:_GATE_LINES]), *rest])}\n")
+        yield Block(1, f"### Lock file\n\n{block([*map(str, run.gate[:_GATE_LINES]), *rest])}\n")
 
 
-def _regressions(run: Run) -> Iterator[_Block]:
+def _regressions(run: Run) -> Iterator[Block]:
     """What got worse than the lock file or a budget allows, what failed first."""
     if not run.regressions:
         return
-    yield _Block(0, "### Worse than before\n\n| verdict | test | check | what |\n|---|---|---|---|")
+    yield Block(0, "### Worse than before\n\n| verdict | test | check | what |\n|---|---|---|---|")
     for one in sorted(run.regressions, key=lambda regression: not regression.failed):
         sign = _SIGNS["regression" if one.failed else "warning"]
         text = one.text.removeprefix(f"cache regression in {one.name}: ")
-        yield _Block(1, f"| {sign} | {code(one.test)} | {code(one.name, 60)} | {code(text, 400)} |", "row")
-    yield _Block(0, "")
+        yield Block(1, f"| {sign} | {code(one.test)} | {code(one.name, 60)} | {code(text, 400)} |", "row")
+    yield Block(0, "")
 
 
-def _table(kind: str, title: str, found: Sequence[Facts]) -> Iterator[_Block]:
+def _table(kind: str, title: str, found: Sequence[Facts]) -> Iterator[Block]:
     """The checks of one kind, the worst first."""
     if not found:
         return
@@ -131,11 +131,11 @@ def _table(kind: str, title: str, found: Sequence[Facts]) -> Iterator[_Block]:
         money = " lost per 1,000 chats |" if kind == "provider" else ""
         head = f"| verdict | test | tokens | kept | lost |{money} cause | place | built by |\n"
         head += f"|---|---|--:|--:|--:|{'--:|' if money else ''}---|---|---|"
-    yield _Block(0, f"### {title}\n\n{head}")
+    yield Block(0, f"### {title}\n\n{head}")
     for one in found:
         row = _collisions(one) if kind == "collisions" else _row(one, money=kind == "provider")
-        yield _Block(1 if one.status != "passed" else 3, row, "row")
-    yield _Block(0, "")
+        yield Block(1 if one.status != "passed" else 3, row, "row")
+    yield Block(0, "")
 
 
 def _test(one: Facts) -> str:
@@ -183,17 +183,17 @@ def _share(part: int, whole: int) -> str:
     return "100%" if part >= whole else f"{min(part / whole, 0.99):.0%}"
 
 
-def _lint(lint: Sequence[Mapping[str, Any]]) -> Iterator[_Block]:
+def _lint(lint: Sequence[Mapping[str, Any]]) -> Iterator[Block]:
     """What the linter found in the source beside the tests."""
     if not lint:
         return
     from pytest_cachesafe.report.html.reading import mapping
 
-    yield _Block(0, "### In the source\n\n| severity | rule | place | what |\n|---|---|---|---|")
+    yield Block(0, "### In the source\n\n| severity | rule | place | what |\n|---|---|---|---|")
     rank = {"error": 0, "warning": 1}
     for one in sorted(lint, key=lambda found: rank.get(str(found.get("severity")), 2)):
         severity = str(one.get("severity"))
         place = f"{one.get('filename')}:{mapping(one.get('location')).get('row')}"
         cells = [code(severity, 20), code(str(one.get("code")), 20), code(place, 120), code(str(one.get("message")))]
-        yield _Block(1 if severity == "error" else 3, f"| {' | '.join(cells)} |", "row")
-    yield _Block(0, "")
+        yield Block(1 if severity == "error" else 3, f"| {' | '.join(cells)} |", "row")
+    yield Block(0, "")
