@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_cachesafe.lint.flow import clock
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
 from pytest_cachesafe.lint.flow.binding import bind
-from pytest_cachesafe.lint.flow.derive import cut, fallback, iterated, ordered
+from pytest_cachesafe.lint.flow.derive import cut, fallback, item_of, iterated, ordered
 from pytest_cachesafe.lint.flow.external import external
 from pytest_cachesafe.lint.flow.filled import fill_template, filled
 from pytest_cachesafe.lint.flow.module import dotted_name
@@ -108,6 +108,8 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
                 atoms = merge(atoms, value.all_atoms())
         if name in ("items", "values", "keys"):
             return iterated(Value(atoms))
+        if name in ("get", "setdefault") or (name == "pop" and len(arguments.positional) > 1):
+            return item_of(Value(atoms)) if atoms else NOTHING
         return Value(atoms) if atoms else NOTHING
     if name in transfers.STABLE:
         return NOTHING

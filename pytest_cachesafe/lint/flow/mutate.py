@@ -92,6 +92,12 @@ def mutate(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
             return known[field.value]
     elif name in ("add", "write", "writelines") and items:
         new = Value(merge(receiver.atoms, items[0].all_atoms()), shape, receiver.latent)
+    if frame.orders and new is not receiver:
+        order = frame.collected(dotted_name(node.func.value).partition(".")[0])
+        if order and isinstance(new.shape, DictShape):
+            new = Value(new.atoms, new.shape, merge(new.latent, order))
+        elif order and name != "add":
+            new = Value(merge(new.atoms, order), new.shape, new.latent)
     if new is not receiver:
         bind(engine, frame, node.func.value, new, mutated=True)
     return NOTHING
