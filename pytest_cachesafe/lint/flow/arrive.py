@@ -159,7 +159,7 @@ def tells_order(source: Source) -> bool:
 
 def only_named(marks: tuple[Mark, ...]) -> bool:
     """Whether a sink is one by its name alone."""
-    return any(m.key.startswith(("name:", "weak:", "task:")) for m in marks)
+    return any(m.key.startswith(("name:", "soft:", "weak:", "task:")) for m in marks)
 
 
 def _in(marks: tuple[Mark, ...]) -> str:

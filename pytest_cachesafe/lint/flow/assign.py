@@ -113,7 +113,9 @@ def _how_named(name: str) -> str:
     if name in sinks.WEAK_NAMES:
         return "weak"
     # Prompts of single tasks go out in one user message as often as not.
-    return "task" if name.isupper() and sinks.TASK_CONSTANTS.search(name) else "name"
+    if name.isupper() and sinks.TASK_CONSTANTS.search(name):
+        return "task"
+    return "name" if sinks.SAYS_SYSTEM.search(name) else "soft"
 
 
 def _is_history(value: Value) -> bool:

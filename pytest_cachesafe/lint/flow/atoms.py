@@ -11,7 +11,18 @@ from pytest_cachesafe.lint.flow.clock import rank
 if TYPE_CHECKING:
     from cachesafe_rules.model import Source, Step
 
-__all__ = ["EMPTY", "UNORDERED_KINDS", "Atom", "Atoms", "Mark", "is_order", "merge", "orders", "unordered", "volatile_atoms"]
+__all__ = [
+    "EMPTY",
+    "UNORDERED_KINDS",
+    "Atom",
+    "Atoms",
+    "Mark",
+    "is_order",
+    "merge",
+    "orders",
+    "unordered",
+    "volatile_atoms",
+]
 
 UNORDERED_KINDS = frozenset(("set", "listing"))
 # Random functions that give a sequence in a random order.

@@ -51,6 +51,9 @@ def is_system_name(name: str) -> bool:
     return bool(_SYSTEM.search(lower) or _INSTRUCTIONS.match(lower))
 
 
+# Names that say whose text it is, and that it is one text.
+SAYS_SYSTEM = re.compile(r"(?:sys|developer)(?!\w*(?:prompts|messages|texts|templates)$)", re.IGNORECASE)
+
 # Local names that count only where the text goes on into a prompt: files, forms and people get instructions too.
 WEAK_NAMES = frozenset(("instructions", "_instructions"))
 
