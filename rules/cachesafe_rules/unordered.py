@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cachesafe_rules.expressions import last_part
-from cachesafe_rules.model import Expr
+from cachesafe_rules.model import Expr, Taint
+from cachesafe_rules.observers import TOOL_WORDS
 from cachesafe_rules.shape import Shape
 
 __all__ = ["unordered"]
@@ -14,10 +15,23 @@ _KEEPS = frozenset(
 _SETS = frozenset({"set", "frozenset", "union", "intersection", "difference", "symmetric_difference"})
 
 
+def _of_these(shape: Shape, function: str, taint: Taint) -> bool:
+    """Whether a set is one of what is listed here: it stands in the same function, or its way is named for such things.
+
+    Tools that were found by way of tasks or of agents have an order of their own.
+    """
+    source = taint.source.span
+    known = shape.view.functions.get(function)
+    near = source.filename == shape.view.filename and (
+        known is None or known.span.row <= source.row <= known.span.end_row
+    )
+    return near or any(TOOL_WORDS.search(step.message.lower()) for step in taint.steps[1:2])
+
+
 def unordered(shape: Shape, function: str, expr: Expr, depth: int = 6) -> str | None:
     """How an expression without a fixed order arises ("a set"), None for everything else; `sorted` gives an order."""
     for taint in expr.taints:
-        if taint.source.kind == "set":
+        if taint.source.kind == "set" and _of_these(shape, function, taint):
             return "a set"
     if not depth:
         return None
@@ -67,7 +81,8 @@ def _of_call(shape: Shape, function: str, expr: Expr, depth: int) -> str | None:
         return unordered(shape, function, call.args[-1], depth - 1)
     if name in ("sample", "shuffle", "shuffled") and "random" in call.target:
         return f"{call.name}()"
-    if local := shape.local_function(call, function):
+    local = shape.local_function(call, function) if TOOL_WORDS.search(name.lower()) else ""
+    if local:
         for binding in shape.returns(local):
             if binding.value is not None and (found := unordered(shape, local, binding.value, depth - 1)):
                 return found

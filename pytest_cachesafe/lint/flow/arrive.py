@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cachesafe_rules.model import Step, Taint
-from cachesafe_rules.observers import is_observer
+from cachesafe_rules.observers import TOOL_WORDS, is_observer
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, volatile_atoms
 from pytest_cachesafe.lint.flow.frame import ParamSink, function_of
 from pytest_cachesafe.lint.flow.marks import role_of, vote
@@ -147,9 +147,21 @@ def arrive(
                     far = found._replace(hops=max(1, atom.hops))
                     engine.made_sinks.setdefault(atom.key[1], {}).setdefault(key, far)
             continue
-        if kinds is not None and not (atom.source.kind in kinds and tells_order(atom.source)):
+        if kinds is not None and not (
+            atom.source.kind in kinds and tells_order(atom.source) and _of_tools(frame, atom)
+        ):
             continue
         hit(engine, frame, node, atom, sink, part, marks, ())
+
+
+def _of_tools(frame: Frame, atom: Atom) -> bool:
+    """Whether what has no order are the tools: it is read in this function, or goes by a name for tools. Tools that are
+    found by way of other things have an order of their own."""
+    source, function = atom.source, frame.function
+    if source is None or source.kind != "set" or function is None:
+        return True
+    here = source.span.filename == frame.module.name and function.first <= source.span.row <= function.end_row
+    return here or any(TOOL_WORDS.search(step.message.lower()) for step in atom.steps[1:2])
 
 
 def tells_order(source: Source) -> bool:
