@@ -28,6 +28,16 @@ def _of_these(shape: Shape, function: str, taint: Taint) -> bool:
     return near or any(TOOL_WORDS.search(step.message.lower()) for step in taint.steps[1:2])
 
 
+def _leads_to(shape: Shape, function: str, walked: Expr) -> bool:
+    """Whether a loop walks through what a function of this file gives back that is not named for tools."""
+    call = walked.call
+    return (
+        call is not None
+        and bool(shape.local_function(call, function))
+        and not TOOL_WORDS.search(last_part(call.name).lower())
+    )
+
+
 def unordered(shape: Shape, function: str, expr: Expr, depth: int = 6) -> str | None:
     """How an expression without a fixed order arises ("a set"), None for everything else; `sorted` gives an order."""
     for taint in expr.taints:
@@ -54,6 +64,7 @@ def unordered(shape: Shape, function: str, expr: Expr, depth: int = 6) -> str | 
                 if (
                     condition.kind == "for"
                     and condition.test is not None
+                    and not _leads_to(shape, function, condition.test)
                     and (found := unordered(shape, function, condition.test, depth - 1))
                 ):
                     return found
@@ -81,8 +92,7 @@ def _of_call(shape: Shape, function: str, expr: Expr, depth: int) -> str | None:
         return unordered(shape, function, call.args[-1], depth - 1)
     if name in ("sample", "shuffle", "shuffled") and "random" in call.target:
         return f"{call.name}()"
-    local = shape.local_function(call, function) if TOOL_WORDS.search(name.lower()) else ""
-    if local:
+    if local := shape.local_function(call, function):
         for binding in shape.returns(local):
             if binding.value is not None and (found := unordered(shape, local, binding.value, depth - 1)):
                 return found

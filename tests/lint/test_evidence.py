@@ -194,6 +194,10 @@ OPTION = (
     "def run(client, messages):\n"
     "    return client.chat.completions.create(model='m', messages=messages, tools=tools_for(True, False))\n"
 )
+SETTING = (
+    "def build(history, enable_web):\n    tools = BASE + ([WEB] if enable_web else [])\n"
+    "    return {'model': 'm', 'messages': history, 'tools': tools}\n"
+)
 BY_TASKS = (
     "class Crew:\n    def tasks(self):\n        return list({*self.a, *self.b})\n\n"
     "    def all_tools(self):\n        tools = []\n        for task in self.tasks():\n"
@@ -206,8 +210,8 @@ BY_TASKS = (
 
 @pytest.mark.parametrize(
     "program",
-    [COUNTED, ADDED, FIRST, TASK, ROWS, IDENTIFIED, MODE, OPTION, BY_TASKS],
-    ids=["counted", "added", "first", "task", "rows", "identified", "mode", "option", "by-tasks"],
+    [COUNTED, ADDED, FIRST, TASK, ROWS, IDENTIFIED, MODE, OPTION, SETTING, BY_TASKS],
+    ids=["counted", "added", "first", "task", "rows", "identified", "mode", "option", "setting", "by-tasks"],
 )
 def test_silent_on_structure_that_costs_nothing(tmp_path: Path, program: str) -> None:
     assert codes(tmp_path, app=program) == []
@@ -222,9 +226,10 @@ def test_silent_on_structure_that_costs_nothing(tmp_path: Path, program: str) ->
         (IDENTIFIED, "'content': m['content']", "'content': f\"{uuid4()} {m['content']}\"", "CSF307"),
         (MODE, "single_turn", "turn", "CSF305"),
         (OPTION, "tools_for(True, False))\n", "tools_for(len(messages) > 4, False))\n", "CSF305"),
+        (SETTING, "enable_web", "web", "CSF305"),
         (BY_TASKS, "self.tasks()", "{*self.a, *self.b}", "CSF204"),
     ],
-    ids=["counted", "added", "task", "identified", "mode", "option", "by-tasks"],
+    ids=["counted", "added", "task", "identified", "mode", "option", "setting", "by-tasks"],
 )
 def test_their_twins_are_told(tmp_path: Path, program: str, old: str, new: str, code: str) -> None:
     assert code in codes(tmp_path, app=program.replace(old, new))
