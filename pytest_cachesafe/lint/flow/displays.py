@@ -36,9 +36,9 @@ def evaluate_dict(engine: Engine, frame: Frame, node: ast.Dict) -> Value:
             if isinstance(k.shape, Const):
                 fields[k.shape.value if isinstance(k.shape.value, str) else repr(k.shape.value)] = value
             else:
-                atoms = merge(atoms, merge(k.text().atoms, value.atoms))
-                # A set that is still a set, under a key that is only known at run time.
-                latent = merge(latent, value.all_atoms())
+                atoms = merge(atoms, value.atoms)
+                # The key, and a set that is still a set: seen where the whole dict becomes text.
+                latent = merge(latent, merge(k.text().atoms, value.all_atoms()))
     out = Value(atoms, DictShape(fields), latent)
     return dict_arrivals(
         engine,

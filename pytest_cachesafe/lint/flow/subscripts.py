@@ -78,7 +78,8 @@ def evaluate_subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Val
         if isinstance(node.slice, ast.Slice):
             return Value(owner.atoms, ListShape(owner.shape.items, False), owner.latent)
         return iterated(owner)
-    atoms = volatile_atoms(merge(owner.atoms, owner.latent))
+    named = isinstance(index.shape, Const) and isinstance(index.shape.value, str)
+    atoms = volatile_atoms(owner.atoms if named else merge(owner.atoms, owner.latent))
     if not atoms:
         return NOTHING
     positional = isinstance(node.slice, (ast.Slice, ast.UnaryOp)) or (
