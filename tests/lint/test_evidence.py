@@ -233,3 +233,17 @@ def test_silent_on_structure_that_costs_nothing(tmp_path: Path, program: str) ->
 )
 def test_their_twins_are_told(tmp_path: Path, program: str, old: str, new: str, code: str) -> None:
     assert code in codes(tmp_path, app=program.replace(old, new))
+
+
+@pytest.mark.parametrize("name", ["get_gpu_memory", "_read_physical_memory", "fetch_free_memory"])
+def test_the_memory_of_a_machine_is_not_recalled(tmp_path: Path, name: str) -> None:
+    assert codes(tmp_path, app=ask(f"f'You have {{{name}()}} of it.'")) == []
+    assert codes(tmp_path, app=ask("f'You know {get_user_memory()}.'")) == ["CSF109"]
+
+
+def test_a_python_file_that_is_still_a_template_is_no_broken_file(tmp_path: Path) -> None:
+    text = "{{ name }}_id = 1\n"
+    write(tmp_path, {"templates/python/app.py": text})
+    assert places(lint([tmp_path], cache=False).findings) == []
+    write(tmp_path, {"app.py": text})
+    assert [code for _, _, code in places(lint([tmp_path], cache=False).findings)] == ["CSF901"]
