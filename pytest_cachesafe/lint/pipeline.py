@@ -305,8 +305,8 @@ class Pipeline:
         for name, arrivals in (*settle(results).items(), *self._templates.items()):
             if not self._counts(name):
                 continue
-            read = [a for a in arrivals if not unused(name, a, self.project.files, self._text)]
-            view = ModuleView(name, read)
+            seen = [a for a in arrivals if not unused(name, a, self.project.files, self._text)]
+            view = ModuleView(name, seen)
             for rule in self.project.rules.on_flows():
                 told.setdefault(name, []).extend((rule, report) for report in self._examiner.checked(rule, name, view))
         folded = {name: fold(reports) for name, reports in told.items() if reports}

@@ -31,6 +31,8 @@ _HELP = (
 class ToolsPerTurn(Rule):
     """The list of tools depends on the turn.
 
+    A switch of the user or of the whole run (`enable_web`, `single_turn`) is a setting and is not reported.
+
     What is wrong
     -------------
     Tools are added, left out or selected by the question, a step counter or another value of the turn.
