@@ -247,3 +247,24 @@ def test_a_python_file_that_is_still_a_template_is_no_broken_file(tmp_path: Path
     assert places(lint([tmp_path], cache=False).findings) == []
     write(tmp_path, {"app.py": text})
     assert [code for _, _, code in places(lint([tmp_path], cache=False).findings)] == ["CSF901"]
+
+
+def test_text_that_is_added_to_the_users_parts_is_the_users(tmp_path: Path) -> None:
+    program = (
+        "from datetime import datetime\n\n\ndef remind(request):\n"
+        '    system_content = f"It is {datetime.now()}."\n'
+        "    request.extra_user_content_parts.append(TextPart(text=system_content))\n"
+    )
+    assert codes(tmp_path, app=program) == []
+    assert codes(tmp_path, app=program.replace("extra_user_content_parts", "parts")) == ["CSF101"]
+
+
+def test_a_notice_of_a_hook_stands_at_the_end(tmp_path: Path) -> None:
+    program = (
+        "from pathlib import Path\n\n\ndef inject_instructions(file):\n"
+        '    yield Message("system", f"Rules of {Path.home()}: {file}")\n'
+    )
+    write(tmp_path, {"hooks/rules.py": program})
+    assert places(lint([tmp_path], cache=False).findings) == []
+    write(tmp_path, {"prompts/rules.py": program})
+    assert [code for _, _, code in places(lint([tmp_path], cache=False).findings)] == ["CSF106"]
