@@ -198,6 +198,11 @@ SETTING = (
     "def build(history, enable_web):\n    tools = BASE + ([WEB] if enable_web else [])\n"
     "    return {'model': 'm', 'messages': history, 'tools': tools}\n"
 )
+PICKED = (
+    "def run(client, messages, prompt, configs):\n    if prompt:\n        tools = list(configs)\n"
+    "        kwargs = {'model': 'm', 'messages': messages}\n        if tools:\n"
+    "            kwargs['tools'] = tools\n        return client.chat.completions.create(**kwargs)\n"
+)
 BY_TASKS = (
     "class Crew:\n    def tasks(self):\n        return list({*self.a, *self.b})\n\n"
     "    def all_tools(self):\n        tools = []\n        for task in self.tasks():\n"
@@ -210,8 +215,8 @@ BY_TASKS = (
 
 @pytest.mark.parametrize(
     "program",
-    [COUNTED, ADDED, FIRST, TASK, ROWS, IDENTIFIED, MODE, OPTION, SETTING, BY_TASKS],
-    ids=["counted", "added", "first", "task", "rows", "identified", "mode", "option", "setting", "by-tasks"],
+    [COUNTED, ADDED, FIRST, TASK, ROWS, IDENTIFIED, MODE, OPTION, SETTING, PICKED, BY_TASKS],
+    ids=["counted", "added", "first", "task", "rows", "identified", "mode", "option", "setting", "picked", "by-tasks"],
 )
 def test_silent_on_structure_that_costs_nothing(tmp_path: Path, program: str) -> None:
     assert codes(tmp_path, app=program) == []

@@ -248,7 +248,7 @@ PERSONAL_NAMES: dict[str, tuple[str, str]] = {
         ("session", "session"),
     ),
 }
-PERSONAL_OWNERS = re.compile(r"^(?:user|current_user|customer|account|profile|user_info|user_data)$")
+PERSONAL_OWNERS = re.compile(r"^(?:user|current_user|customer|account|user_info|user_data)$")
 PERSONAL_FIELDS = frozenset(
     (
         "name",
