@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Concluder", "Conclusion"]
 
 _SYNTAX = "CSF901"
+_TEMPLATES = re.compile(r"(?:^|/)(?:\w*templates?|cookiecutter\w*|scaffold\w*|\{\{[^/]*)(?=/)")
 
 
 class Conclusion(NamedTuple):
@@ -152,7 +154,7 @@ class Concluder:
     def _fresh(self, name: str, reports: Sequence[tuple[Rule, Report]], problem: tuple[int, int, str] | None) -> _Made:
         made = _Made([], [], [])
         syntax = self._rules.get(_SYNTAX) if problem is not None else None
-        if problem is not None and syntax is not None:
+        if problem is not None and syntax is not None and not self._is_template(name):
             row, column, message = problem
             span = Span(name, row, column, row, column + 1)
             made.told.append((_finding(syntax, message, span, "fix the syntax: this file was not checked", None), []))
@@ -168,6 +170,11 @@ class Concluder:
         marked = self._fingerprinted([finding for finding, _ in made.told])
         made.told[:] = [(finding, sources) for finding, (_, sources) in zip(marked, made.told, strict=True)]
         return made
+
+    def _is_template(self, name: str) -> bool:
+        """Whether a file of Python is still to be filled in: placeholders, in a folder of templates."""
+        text = self._text(name) if _TEMPLATES.search(name.lower()) else None
+        return text is not None and ("{{" in text or "{%" in text)
 
     def _from_report(self, name: str, rule: Rule, report: Report, warnings: list[str]) -> Finding | None:
         span = report.span

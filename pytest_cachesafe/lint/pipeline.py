@@ -287,6 +287,7 @@ class Pipeline:
         from cachesafe_rules.model import ModuleView
         from pytest_cachesafe.lint.conclude import Concluder
         from pytest_cachesafe.lint.flow.analysis import settle
+        from pytest_cachesafe.lint.unused import unused
 
         told: dict[str, list[tuple[Rule, Report]]] = {}
         problems: dict[str, tuple[int, int, str]] = {}
@@ -304,7 +305,8 @@ class Pipeline:
         for name, arrivals in (*settle(results).items(), *self._templates.items()):
             if not self._counts(name):
                 continue
-            view = ModuleView(name, arrivals)
+            seen = [a for a in arrivals if not unused(name, a, self.project.files, self._text)]
+            view = ModuleView(name, seen)
             for rule in self.project.rules.on_flows():
                 told.setdefault(name, []).extend((rule, report) for report in self._examiner.checked(rule, name, view))
         folded = {name: fold(reports) for name, reports in told.items() if reports}

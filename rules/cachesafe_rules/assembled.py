@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from cachesafe_rules.expressions import last_part
 from cachesafe_rules.model import Condition, Expr, MessageItem, MessageList, Span
 from cachesafe_rules.shape import Shape
 
 __all__ = ["assembled_lists", "role_and_content"]
 
+# `OpenAISystemMessageParam`
+_SYSTEM = re.compile(r"(?:System|Developer)(?:Chat)?(?:Message|Param)")
 _CONTENT = ("content", "text", "parts")
 _CONSTRUCTED = {"System": "system", "Developer": "system", "Human": "user", "User": "user", "AI": "assistant",
                 "Assistant": "assistant", "Tool": "tool"}  # fmt: skip
@@ -32,7 +36,8 @@ def role_and_content(item: Expr) -> tuple[str, Expr | None]:
             return "", None
         if content is None and item.call.args:
             content = item.call.args[0]
-        word = next((known for start, known in _CONSTRUCTED.items() if name.startswith(start)), word)
+        named = _SYSTEM.search(name) and "system"
+        word = named or next((known for start, known in _CONSTRUCTED.items() if name.startswith(start)), word)
     elif not item.entries:
         return "", None
     return {"developer": "system", "human": "user"}.get(word, word), content

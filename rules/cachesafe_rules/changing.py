@@ -35,6 +35,9 @@ _FIXED = frozenset(
 )  # fmt: skip
 # Names that mean retrieved text or state only as a whole.
 _WHOLE = frozenset({"context", "state", "knowledge", "evidence", "search_results", "relevant_context", "context_str"})
+# What writes all that it gets into a text, and methods of texts.
+_WRITES = frozenset({"format", "join", "str", "dedent", "indent", "dumps", "render", "strip", "replace", "cleandoc"})
+_OF_TEXT = frozenset({"strip", "format", "replace", "split", "lower", "join", "splitlines", "rstrip", "lstrip", "copy"})
 # Objects whose fields are the state of the turn.
 _PAGE = frozenset({"page", "screen", "observation"})
 _SELECTING = frozenset(
@@ -158,13 +161,23 @@ def _changing(shape: Shape, function: str, part: Expr, depth: int) -> str | None
     if part.kind in ("name", "attribute") and (value is part or value.kind != "constant"):
         named = words_of_name(part)
         by_name = not _CHANGING.isdisjoint(named) and _FIXED.isdisjoint(named)
-        if (by_name or (part.name in _WHOLE and part.kind == "name")) and is_local(shape, function, part):
+        whole = part.name in _WHOLE and part.kind == "name" and not _is_object(shape, function, part)
+        if (by_name or whole) and is_local(shape, function, part):
             return part.name
         if part.kind == "attribute" and part.name and not _PAGE.isdisjoint(name_words(part.name.partition(".")[0])):
             return part.name
     if value is not part:
         return _changing(shape, function, value, depth - 1)
     return next((found for inner in _inside(shape, function, part, depth) if (found := inner)), None)
+
+
+def _is_object(shape: Shape, function: str, name: Expr) -> bool:
+    """Whether something is called on a name or read from it in its function: it is no text then."""
+    start = f"{name.name}."
+    return any(
+        call.function == function and call.name.startswith(start) and last_part(call.name) not in _OF_TEXT
+        for call in shape.view.calls
+    )
 
 
 def _inside(shape: Shape, function: str, part: Expr, depth: int) -> Iterator[str | None]:
@@ -181,7 +194,9 @@ def _inside(shape: Shape, function: str, part: Expr, depth: int) -> Iterator[str
                         yield changing_piece(shape, local, pieces, number) or _changing(shape, local, piece, depth - 2)
             return
         for arg in given:
-            yield _changing(shape, function, arg, depth - 1)
+            # `build(config, context)`: of what a function gets it need not write all into the text.
+            if arg.name not in _WHOLE or last_part(call.name) in _WRITES:
+                yield _changing(shape, function, arg, depth - 1)
     elif part.kind == "comprehension":
         for generator in part.generators:
             yield _changing(shape, function, generator.iterable, depth - 1)

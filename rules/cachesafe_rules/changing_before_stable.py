@@ -18,7 +18,7 @@ __all__ = ["ChangingBeforeStable"]
 
 _SYSTEM = ("system", "instructions", "system_prompt", "system_instruction", "system_message")
 # Fixed text behind a changing piece that is worth a report, in characters.
-_ENOUGH = 12
+_ENOUGH = 200
 _HELP = "fixed text first, then the history; what the turn brings goes into the newest user message"
 
 
@@ -47,12 +47,12 @@ class ChangingBeforeStable(Rule):
     INVALID = (
         Example(
             "def build(retrieved_docs, text):\n"
-            "    system = f'Documents: {retrieved_docs}\\n\\nYou are a careful assistant. Cite what you use.'\n"
+            "    system = f'Documents: {retrieved_docs}\\n\\n{RULES}'\n"
             "    return [{'role': 'system', 'content': system}, {'role': 'user', 'content': text}]\n",
             (2, 3),
         ),
         Example(
-            "RULES = 'You are a careful assistant.'\n\n"
+            f"RULES = '{'You are a careful assistant. ' * 8}'\n\n"
             "def ask(client, history, query):\n"
             "    docs = retriever.search(query)\n"
             "    return client.messages.create(model='m', max_tokens=9, messages=history, system=[\n"
@@ -81,6 +81,17 @@ class ChangingBeforeStable(Rule):
         ),
     )
     VALID = (
+        Example(
+            "def build(retrieved_docs, text):\n"
+            "    # A sentence behind the documents is not worth a cache entry.\n"
+            "    system = f'Documents: {retrieved_docs}\\n\\nCite what you use.'\n"
+            "    return [{'role': 'system', 'content': system}, {'role': 'user', 'content': text}]\n"
+        ),
+        Example(
+            "async def build(config, context, messages):\n"
+            "    system = await compose(config, context)\n"
+            "    return [{'role': 'system', 'content': system + f' You are {context.assistant.name}.'}, *messages]\n"
+        ),
         Example(
             "def build(history, docs, question):\n"
             "    return [{'role': 'system', 'content': 'You help.'}, *history,\n"
@@ -176,7 +187,12 @@ def _has_history(shape: Shape, request: Request) -> str | None:
         if is_history(expr) and (
             expr.kind == "attribute"
             or shape.is_parameter(part.function, expr)
-            or any(last_part(call.name) == "append" and call.in_loop for call in shape.mutations(part.function, expr))
+            or (
+                part.function == request.function
+                and any(
+                    last_part(call.name) == "append" and call.in_loop for call in shape.mutations(part.function, expr)
+                )
+            )
         ):
             return spelt(expr)
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from cachesafe_rules.changing import changing_value
@@ -16,6 +17,7 @@ __all__ = ["all_but_last", "appended", "assigned", "first_rewritten", "rebuilt"]
 _CONTENT = frozenset({"content", "text", "parts"})
 _SPACE = frozenset({"strip", "lstrip", "rstrip", "split", "splitlines", "expandtabs"})
 _SPACE_CHANGED = "white space of earlier messages is changed"
+_IDS = re.compile(r"uuid|ulid|nanoid|token_hex|token_urlsafe")
 _IMAGE = frozenset({"b64encode", "resize", "thumbnail", "encode_image", "reencode", "compress_image", "to_base64"})
 
 
@@ -30,6 +32,8 @@ def rebuilt(shape: Shape) -> Iterator[tuple[Span, str]]:
         if not is_history(iterable):
             continue
         if _drops_answers(generator.tests):
+            if _of_row(shape, part.function, iterable):
+                continue
             yield expr.span, "answers or tool results are left out of the history"
             continue
         index = _index_of(generator.iterable, generator.target)
@@ -39,6 +43,16 @@ def rebuilt(shape: Shape) -> Iterator[tuple[Span, str]]:
             shape, part.function, expr.items[-1], own
         ):
             yield expr.span, why
+
+
+def _of_row(shape: Shape, function: str, messages: Expr) -> bool:
+    """Whether the messages are those of one row of a data set that a loop runs over: nothing was sent before."""
+    for binding in shape.bindings(function, messages):
+        targets = {part.name for loop in _loops(binding.conditions) if loop.target is not None
+                   for part in walk(loop.target) if part.kind == "name"}  # fmt: skip
+        if binding.value is not None and any(p.kind == "name" and p.name in targets for p in walk(binding.value)):
+            return True
+    return False
 
 
 def _joined(shape: Shape, function: str, element: Expr, own: set[str]) -> str | None:
@@ -104,7 +118,11 @@ def _altered(
     shape: Shape, function: str, element: Expr, index: str | None, stored: frozenset[Source] = frozenset()
 ) -> str | None:
     """What is done to a message on the way, None where it stays as it is or is only converted."""
-    if found := volatile_in(shape, function, element, _is_content, stored):
+    # Ids of messages are no text of theirs.
+    fields = element.call.keywords if element.call is not None else element.entries
+    text = next((fields[key] for key in ("content", "text", "parts") if key in fields), None)
+    found = volatile_in(shape, function, element if text is None else text, _is_content, stored)
+    if found and (text is not None or not _IDS.search(found)):
         return f"{found} is written into earlier messages"
     for part in walk(element):
         if part.kind == "conditional" and index and _mentions(part.items[0], index):

@@ -16,6 +16,12 @@ from cachesafe_rules.turns import is_setup, overflow_guarded
 __all__ = ["HistoryInsert"]
 
 _HELP = "append the new text behind the history (in the newest user message); send a fixed prefix first and unchanged"
+# What differs between the turns of a chat, by its name.
+_TOLD = frozenset(
+    {"user", "query", "question", "input", "new", "latest", "current", "note", "notes", "memory", "memories",
+     "recalled", "reminder", "context", "summary", "facts", "retrieved", "docs", "documents", "results", "state",
+     "status"}
+)  # fmt: skip
 _NEWEST = frozenset({"user", "query", "question", "input", "text", "prompt", "new", "latest", "current"})
 
 
@@ -152,9 +158,13 @@ class HistoryInsert(Rule):
             return False
         if role == "system" and not _index(call):
             return changing_value(shape, call.function, content) is not None or _is_kept(shape, call)
+        if changing_value(shape, call.function, content) is not None:
+            return True
         return any(
             part.kind in ("name", "attribute")
             and not part.name.isupper()
+            and not _TOLD.isdisjoint(words_of_name(part))
+            and not _assembled(shape, call.function, part)
             and shape.resolve(call.function, part).kind != "constant"
             for part in walk(content)
             if part.name

@@ -9,7 +9,10 @@ __all__ = ["HostEnvironment"]
 
 
 class HostEnvironment(ArrivalRule):
-    """The machine, the working directory, the environment or the locale is written into a cached prefix.
+    """The machine, the user's shell and folders, the working directory or the locale is written into a cached prefix.
+
+    Of the environment only variables that tell of these count (SHELL, HOME, LANG and their like): others are settings,
+    which are the same in every request of an installation.
 
     ## Why
 

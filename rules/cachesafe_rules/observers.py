@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["AGENT_CALLEES", "is_observer", "writes_down"]
+__all__ = ["AGENT_CALLEES", "TOOL_WORDS", "is_observer", "writes_down"]
 
 # Who makes an agent; what tells of one (its result, an event, a row in a table) is named after it as well.
 AGENT_CALLEES = re.compile(
@@ -14,6 +14,10 @@ AGENT_CALLEES = re.compile(
     r"Details?|Report|Node)$)\w*$"
 )
 
+# What a set of tools is called, or of what a schema lists.
+TOOL_WORDS = re.compile(
+    r"tool|func|schema|action|skill|plugin|capabilit|abilit|name|require|enum|propert|field|allowed|enabled|param"
+)
 _FILES = re.compile(
     r"(?:^|[/_])(?:telemetry|tracing|tracer|traces?|observability|instrumentation|instrumentors?|opentelemetry|otel|"
     r"exporters?|analytics|loggers?|logging)(?:/|_\w+\.|\.)"

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
+from cachesafe_rules.api import Context, Report
 from cachesafe_rules.arrival_rule import ArrivalRule
 from cachesafe_rules.example import bad, good
 
 __all__ = ["RandomValue"]
+
+_DRAW = re.compile(r"rand(?:int|range|om)|choices?|uniform|gauss")
+_MANY = 3
 
 
 class RandomValue(ArrivalRule):
@@ -29,7 +36,23 @@ class RandomValue(ArrivalRule):
     severity = "error"
     kinds = ("random", "temp")
 
+    def check(self, context: Context) -> Iterator[Report]:
+        """A text of many draws is what is asked, such as a person to invent: no two such requests share anything."""
+        for arrival in context.arrivals(*self.kinds):
+            taints = [t for t in arrival.taints if t.source.kind in self.kinds]
+            if len({t.source.span for t in taints if _DRAW.search(t.source.api)}) < _MANY:
+                yield self.report(arrival, taints)
+
     VALID = (
+        good("""
+import random
+
+
+def invent(client):
+    age, job = random.randint(18, 80), random.choice(["smith", "cook"])
+    text = f"Invent a person of {age} years, by trade a {job}, from {random.choice(['Rome', 'Lima'])}."
+    return client.chat.completions.create(model="m", messages=[{"role": "system", "content": text}])
+"""),
         good("""
 from uuid import uuid4
 

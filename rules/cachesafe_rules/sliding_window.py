@@ -158,6 +158,9 @@ def is_tail(expr: Expr) -> bool:
     if lower.kind != "operation" or lower.name != "-":
         return False
     first = lower.items[0]
+    if len(lower.items) == 1 and first.call is not None and first.call.name == "len":
+        # As many as were just added: the rest is at hand elsewhere.
+        return False
     return len(lower.items) == 1 or (first.call is not None and first.call.name == "len")
 
 

@@ -156,6 +156,9 @@ def _each_message(shape: Shape, binding: Binding) -> bool:
     if not loops:
         return False
     behind = binding.conditions[binding.conditions.index(loops[0]) + 1 :]
+    if any(other.operator == "+=" and loops[0] in other.conditions for other in shape.view.bindings):
+        # Counts what it marks, to stop in time.
+        return False
     return _all_of(shape, binding.function, loops[0]) and not any(item.kind in ("if", "while") for item in behind)
 
 

@@ -31,6 +31,8 @@ _HELP = (
 class ToolsPerTurn(Rule):
     """The list of tools depends on the turn.
 
+    A switch of the user or of the whole run (`enable_web`, `single_turn`) is a setting and is not reported.
+
     What is wrong
     -------------
     Tools are added, left out or selected by the question, a step counter or another value of the turn.
@@ -167,8 +169,15 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
         if target is None or binding.value is None or binding.function not in senders or target.kind != "subscript":
             continue
         if target.items[1].value in _FIELDS and not is_side_call(binding.function):
-            # Whether the request has the field already is no choice.
-            asked = tuple(c for c in binding.conditions if c.test is not None and _asks_for(c.test, target.items[1]))
+            # Whether the request has the field already, or there are any tools, is no choice.
+            given = binding.value.name
+            asked = tuple(
+                c
+                for c in binding.conditions
+                if c.test is not None and (_asks_for(c.test, target.items[1]) or (given and c.test.name == given))
+            )
+            # What holds where the request is begun holds for all of it.
+            asked += tuple(c for b in shape.bindings(binding.function, target.items[0]) for c in b.conditions)
             if why := tested(shape, binding.function, binding.conditions, asked):
                 yield binding.span, why, binding.function
             for part in shape.flow_of_field(binding.value, binding.function, binding.conditions):

@@ -31,6 +31,8 @@ _TURN_TEXT = frozenset(
     {"query", "question", "text", "utterance", "message", "prompt", "input", "msg", "task", "topic"}
 )  # fmt: skip
 _COUNTED = frozenset({"turn", "turns", "step", "steps", "iteration", "iterations", "round", "rounds"})
+_SETTING = re.compile(r"(?:use|enabled?|with|allow|include|has|is|no|supports?|should)_|\w*_enabled$")
+_ROUNDS = frozenset({"single", "multi", "one", "multiple", "max"})
 _SETUP = ("__init__", "__post_init__", "__new__", "setup", "configure", "main", "from_config", "model_post_init")
 _SETUP_STARTS = ("create_agent", "make_agent", "build_agent", "get_agent", "create_llm", "get_llm", "make_llm", "init_")
 _SIDE = frozenset(
@@ -97,7 +99,32 @@ def is_switch(shape: Shape, function: str, test: Expr) -> str | None:
     known = shape.view.functions.get(function)
     if test.kind != "name" or not test.name or not shape.is_parameter(function, test) or known is None:
         return None
-    return None if _OPTION & name_words(test.name) else test.name
+    if _OPTION & name_words(test.name) or not _given_both_ways(shape, function, test.name):
+        return None
+    return test.name
+
+
+def _given_both_ways(shape: Shape, function: str, name: str) -> bool:
+    """Whether calls of this file give a parameter different constants, or something of the turn.
+
+    Without a call: whether the function asks the model itself, and the name is not a setting's.
+    """
+    known = shape.view.functions[function]
+    callers = shape.callers(function)
+    if not callers:
+        sends = any(request.function == function for request in shape.requests)
+        return sends and not _SETTING.match(name)
+    place = [p for p in known.parameters if p not in ("self", "cls")].index(name)
+    seen: set[object] = set()
+    for call in callers:
+        value = call.keywords.get(name) or (call.args[place] if place < len(call.args) else None)
+        if value is None:
+            seen.add(None)
+        elif value.kind == "constant":
+            seen.add(value.value)
+        elif turn_test(shape, call.function, value):
+            return True
+    return len(seen) > 1
 
 
 _OPTION = frozenset(
@@ -175,6 +202,9 @@ def _turn_name(shape: Shape, function: str, expr: Expr) -> str | None:
     named = words_of_name(expr)
     if expr.kind == "name":
         if is_history(expr):
+            return None
+        if _ROUNDS & named:
+            # `single_turn`: how a run is meant, not how far it has come.
             return None
         if is_local(shape, function, expr) and (not _TURN.isdisjoint(named) or expr.name in _TEXTS):
             return expr.name

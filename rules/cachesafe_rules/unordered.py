@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from cachesafe_rules.expressions import last_part
-from cachesafe_rules.model import Expr
+from cachesafe_rules.model import Expr, Taint
+from cachesafe_rules.observers import TOOL_WORDS
 from cachesafe_rules.shape import Shape
 
 __all__ = ["unordered"]
@@ -14,10 +15,33 @@ _KEEPS = frozenset(
 _SETS = frozenset({"set", "frozenset", "union", "intersection", "difference", "symmetric_difference"})
 
 
+def _of_these(shape: Shape, function: str, taint: Taint) -> bool:
+    """Whether a set is one of what is listed here: it stands in the same function, or its way is named for such things.
+
+    Tools that were found by way of tasks or of agents have an order of their own.
+    """
+    source = taint.source.span
+    known = shape.view.functions.get(function)
+    near = source.filename == shape.view.filename and (
+        known is None or known.span.row <= source.row <= known.span.end_row
+    )
+    return near or any(TOOL_WORDS.search(step.message.lower()) for step in taint.steps[1:2])
+
+
+def _leads_to(shape: Shape, function: str, walked: Expr) -> bool:
+    """Whether a loop walks through what a function of this file gives back that is not named for tools."""
+    call = walked.call
+    return (
+        call is not None
+        and bool(shape.local_function(call, function))
+        and not TOOL_WORDS.search(last_part(call.name).lower())
+    )
+
+
 def unordered(shape: Shape, function: str, expr: Expr, depth: int = 6) -> str | None:
     """How an expression without a fixed order arises ("a set"), None for everything else; `sorted` gives an order."""
     for taint in expr.taints:
-        if taint.source.kind == "set":
+        if taint.source.kind == "set" and _of_these(shape, function, taint):
             return "a set"
     if not depth:
         return None
@@ -40,6 +64,7 @@ def unordered(shape: Shape, function: str, expr: Expr, depth: int = 6) -> str | 
                 if (
                     condition.kind == "for"
                     and condition.test is not None
+                    and not _leads_to(shape, function, condition.test)
                     and (found := unordered(shape, function, condition.test, depth - 1))
                 ):
                     return found

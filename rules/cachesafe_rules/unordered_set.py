@@ -18,6 +18,8 @@ class UnorderedSet(ArrivalRule):
     two workers, or the same worker after a restart, send different prompts for the same data. Inside one process it
     looks stable, which is why tests do not see it.
 
+    Each round of a loop gets an element, and nothing of the order; it is told where the rounds are collected.
+
     ## What to do
 
     Sort where the set becomes text: `", ".join(sorted(names))`. Membership tests and lookups need no order.

@@ -44,6 +44,8 @@ _HELP = "sort by name once, before the tools are turned into definitions: sorted
 class UnstableToolOrder(Rule):
     """The order of the tools, or of a tool's schema, is not fixed.
 
+    A set counts where it holds the tools or their names; tools found by way of other things are not reported.
+
     What is wrong
     -------------
     The list of tools comes from a set, is shuffled, or is sorted by something that moves (use counts, scores). The same

@@ -14,9 +14,9 @@ CASES: dict[str, tuple[tuple[tuple[str, int], ...], str]] = {
     "tools_cond_expr": (
         (("CSF305", 3),),
         """
-def build(history, user_text, enable_web):
+def build(history, user_text, web):
     return {"model": "m", "messages": history + [{"role": "user", "content": user_text}],
-            "tools": BASE + ([WEB] if enable_web else [])}
+            "tools": BASE + ([WEB] if web else [])}
 """,
     ),
     "tools_kw": (

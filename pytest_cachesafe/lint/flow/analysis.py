@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.module import ClassInfo
     from pytest_cachesafe.lint.settings import Settings
 
+# What is wrong in every text that is named like a prompt.
+_CLOCKS = frozenset(("clock", "flag"))
+
 __all__ = ["Analysis", "EntryResult", "settle"]
 
 # Bytes of source whose trees may live at one time, and those beside the tree of a long file that is looked at; trees
@@ -254,7 +257,8 @@ def settle(results: Iterable[EntryResult]) -> dict[str, list[Arrival]]:
             words.add("filed" if _only_filed(own) else "system")
     kept: dict[tuple[Any, ...], dict[tuple[Any, ...], Taint]] = {}
     for hit in hits:
-        if any(_withdrawn(mark, votes.get(mark, frozenset())) for mark in hit.marks):
+        strict = hit.taint.source.kind not in _CLOCKS
+        if any(_withdrawn(mark, votes.get(mark, frozenset()), strict) for mark in hit.marks):
             continue
         taints = kept.setdefault((hit.span, hit.sink, hit.part, hit.function), {})
         source: Source = hit.taint.source
@@ -277,14 +281,17 @@ def _only_filed(words: frozenset[str] | set[str]) -> bool:
     return "filed" in words and "sent" not in words
 
 
-def _withdrawn(mark: str, words: frozenset[str] | set[str]) -> bool:
+def _withdrawn(mark: str, words: frozenset[str] | set[str], strict: bool = False) -> bool:
+    if strict and mark.startswith(("weak:", "task:", "soft:")):
+        # Instructions of whom, a prompt for what? The name alone does not say that a model gets it as system text.
+        return "system" not in words
     if mark.startswith("weak:"):
         # A word for many things: somebody has to send it as a prompt.
         return words.isdisjoint(("system", "named"))
     if mark.startswith("task:"):
         # Named after a task, which is often asked in one user message.
         return "system" not in words and not words.isdisjoint(("user", "asked", "filed"))
-    if mark.startswith("name:"):
+    if mark.startswith(("name:", "soft:")):
         return "system" not in words and ("user" in words or "filed" in words)
     if _only_filed(words):
         return True

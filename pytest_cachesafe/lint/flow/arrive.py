@@ -7,8 +7,8 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cachesafe_rules.model import Step, Taint
-from cachesafe_rules.observers import is_observer
-from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, volatile_atoms
+from cachesafe_rules.observers import TOOL_WORDS, is_observer
+from pytest_cachesafe.lint.flow.atoms import EMPTY, UNORDERED_KINDS, merge, volatile_atoms
 from pytest_cachesafe.lint.flow.frame import ParamSink, function_of
 from pytest_cachesafe.lint.flow.marks import role_of, vote
 from pytest_cachesafe.lint.flow.values import DictShape, Func, Lambda, ListShape, Obj
@@ -147,9 +147,24 @@ def arrive(
                     far = found._replace(hops=max(1, atom.hops))
                     engine.made_sinks.setdefault(atom.key[1], {}).setdefault(key, far)
             continue
-        if kinds is not None and not (atom.source.kind in kinds and tells_order(atom.source)):
+        if kinds is not None and not (
+            atom.source.kind in kinds and tells_order(atom.source) and _of_tools(frame, atom)
+        ):
             continue
         hit(engine, frame, node, atom, sink, part, marks, ())
+
+
+def _of_tools(frame: Frame, atom: Atom) -> bool:
+    """Whether what has no order are the tools: it is read in this function, or goes by a name for tools. Tools that are
+    found by way of other things have an order of their own."""
+    source, function = atom.source, frame.function
+    if source is None or source.kind not in UNORDERED_KINDS or function is None:
+        return True
+    if source.kind == "listing":
+        # A registry that another file fills from a folder may be filled otherwise as well.
+        return source.span.filename == frame.module.name
+    here = source.span.filename == frame.module.name and function.first <= source.span.row <= function.end_row
+    return here or any(TOOL_WORDS.search(step.message.lower()) for step in atom.steps[1:2])
 
 
 def tells_order(source: Source) -> bool:
@@ -159,7 +174,7 @@ def tells_order(source: Source) -> bool:
 
 def only_named(marks: tuple[Mark, ...]) -> bool:
     """Whether a sink is one by its name alone."""
-    return any(m.key.startswith(("name:", "weak:", "task:")) for m in marks)
+    return any(m.key.startswith(("name:", "soft:", "weak:", "task:")) for m in marks)
 
 
 def _in(marks: tuple[Mark, ...]) -> str:

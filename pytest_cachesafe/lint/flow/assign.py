@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.lint.flow.arrive import arrive
-from pytest_cachesafe.lint.flow.atoms import Atom, merge
+from pytest_cachesafe.lint.flow.atoms import Atom, is_order, merge
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.classes import base_words
 from pytest_cachesafe.lint.flow.evaluate import evaluate
@@ -103,17 +104,26 @@ def named_text(engine: Engine, frame: Frame, target: ast.expr, value: Value, nod
     mark = new_mark(frame, target, _how_named(name))
     if isinstance(value.shape, (Func, Cls, ModShape, Ext)):
         return value
-    arrive(engine, frame, node, value, name, marks=(mark,))
+    text = value
+    if _SEVERAL.search(name):
+        # Several prompts: each of them is the same, whatever their order.
+        text = Value({k: a for k, a in value.atoms.items() if not is_order(a)}, value.shape)
+    arrive(engine, frame, node, text, name, marks=(mark,))
     if not value.all_atoms():
         return value
     return Value({**value.atoms, ("m", mark.key): Atom(("m", mark.key), mark=mark)}, value.shape, value.latent)
+
+
+_SEVERAL = re.compile(r"(?:prompt|message|msg|text|template)s$", re.IGNORECASE)
 
 
 def _how_named(name: str) -> str:
     if name in sinks.WEAK_NAMES:
         return "weak"
     # Prompts of single tasks go out in one user message as often as not.
-    return "task" if name.isupper() and sinks.TASK_CONSTANTS.search(name) else "name"
+    if name.isupper() and sinks.TASK_CONSTANTS.search(name):
+        return "task"
+    return "name" if sinks.SAYS_SYSTEM.search(name) else "soft"
 
 
 def _is_history(value: Value) -> bool:

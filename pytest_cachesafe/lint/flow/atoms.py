@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -10,9 +11,22 @@ from pytest_cachesafe.lint.flow.clock import rank
 if TYPE_CHECKING:
     from cachesafe_rules.model import Source, Step
 
-__all__ = ["EMPTY", "UNORDERED_KINDS", "Atom", "Atoms", "Mark", "merge", "unordered", "volatile_atoms"]
+__all__ = [
+    "EMPTY",
+    "UNORDERED_KINDS",
+    "Atom",
+    "Atoms",
+    "Mark",
+    "is_order",
+    "merge",
+    "orders",
+    "unordered",
+    "volatile_atoms",
+]
 
 UNORDERED_KINDS = frozenset(("set", "listing"))
+# Random functions that give a sequence in a random order.
+_DRAWS = re.compile(r"(?:shuffle|sample|choices|permutation)\(\)$")
 _LONGEST_WAY = 12
 
 
@@ -86,3 +100,16 @@ def unordered(atoms: Any) -> Any:
     return (
         {k: a for k, a in atoms.items() if a.source is None or a.source.kind not in UNORDERED_KINDS} if atoms else atoms
     )
+
+
+def is_order(atom: Atom) -> bool:
+    """Whether an atom says in which order a sequence stands, and nothing of its elements."""
+    source = atom.source
+    return source is not None and (
+        source.kind in UNORDERED_KINDS or (source.kind == "random" and bool(_DRAWS.search(source.api)))
+    )
+
+
+def orders(atoms: Any) -> Any:
+    """Those atoms alone."""
+    return {k: a for k, a in atoms.items() if is_order(a)} if atoms else atoms

@@ -114,7 +114,11 @@ def _bind_item(engine: Engine, frame: Frame, target: ast.Subscript, value: Value
         extra = evaluate(engine, frame, target.slice).all_atoms() if not isinstance(target.slice, ast.Slice) else EMPTY
         # The number under which a thing is stored stays with it, however far the counter goes.
         extra = {k: a for k, a in extra.items() if a.source is None or a.source.kind != "state"}
-        new = Value(merge(merge(owner.atoms, value.all_atoms()), extra), owner.shape, owner.latent)
+        # A key is only seen where all keys are.
+        new = Value(merge(owner.atoms, value.all_atoms()), owner.shape, merge(owner.latent, extra))
+    if frame.orders:
+        order = frame.collected(dotted_name(target.value).partition(".")[0])
+        new = Value(new.atoms, new.shape, merge(new.latent, order)) if order else new
     if isinstance(target.value, (ast.Name, ast.Attribute, ast.Subscript)):
         bind(engine, frame, target.value, new, mutated=True)
 

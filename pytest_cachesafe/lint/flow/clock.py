@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["GRANULARITIES", "coarser", "of_attribute", "of_format", "of_replace", "of_spec", "rank"]
+__all__ = ["GRANULARITIES", "coarser", "of_attribute", "of_format", "of_replace", "of_spec", "rank", "tells_zone_only"]
 
 # From fine to coarse.
 GRANULARITIES = ("microsecond", "second", "minute", "hour", "day", "month", "year")
@@ -23,6 +23,12 @@ def of_format(text: str) -> str | None:
     """Finest directive of a strftime format; None where the format prints nothing of the clock."""
     found = [_DIRECTIVES[letter] for letter in _DIRECTIVE.findall(text) if letter in _DIRECTIVES]
     return min(found, key=GRANULARITIES.index) if found else None
+
+
+def tells_zone_only(text: str) -> bool:
+    """Whether a format prints the time zone and nothing of the time."""
+    found = set(_DIRECTIVE.findall(text)) - {"%"}
+    return bool(found) and found <= {"z", "Z"}
 
 
 def of_spec(text: str) -> str | None:

@@ -6,8 +6,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.lint.flow.apply import call_function
-from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, unordered
-from pytest_cachesafe.lint.flow.derive import iterated, ordered
+from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, orders, unordered
+from pytest_cachesafe.lint.flow.derive import iterated, ordered, taken
 from pytest_cachesafe.lint.flow.messages import dict_arrivals
 from pytest_cachesafe.lint.flow.values import NOTHING, DictShape, Func, Lambda, ListShape, Value
 
@@ -73,11 +73,13 @@ def _walked(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments: 
         )
         return Value(merge(item.atoms, result.all_atoms()))
     items = [iterated(v) for v in arguments.positional]
-    if last == "enumerate" and items:
-        return Value(EMPTY, ListShape((Value(EMPTY, ListShape((NOTHING, items[0]))),), False))
-    if last == "zip":
-        return Value(EMPTY, ListShape((Value(EMPTY, ListShape(tuple(items))),), False))
     atoms = EMPTY
+    if last in ("enumerate", "zip"):
+        parts = tuple(taken(v) for v in arguments.positional)
+        for item in items:
+            atoms = merge(atoms, orders(item.atoms))
+        row = Value(EMPTY, ListShape((NOTHING, *parts[:1]) if last == "enumerate" else parts))
+        return Value(atoms, ListShape((row,), False))
     for item in items:
         atoms = merge(atoms, item.all_atoms())
     return Value(atoms)

@@ -109,5 +109,7 @@ def formatted_clock(value: Value, last: str, arguments: Arguments) -> Value:
 def _cut_by(value: Value, spec: Shape | None) -> Value:
     """A clock after a format string, where that is known."""
     if isinstance(spec, Const) and isinstance(spec.value, str):
+        if clock.tells_zone_only(spec.value):
+            return NOTHING
         return cut(value, clock.of_format(spec.value))
     return value

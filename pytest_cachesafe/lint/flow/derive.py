@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.model import Step
 from pytest_cachesafe.lint.flow import clock
-from pytest_cachesafe.lint.flow.atoms import merge, unordered, volatile_atoms
+from pytest_cachesafe.lint.flow.atoms import is_order, merge, unordered, volatile_atoms
 from pytest_cachesafe.lint.flow.values import NOTHING, DictShape, ListShape, ParamShape, Value, join_all
 from pytest_cachesafe.lint.tables import transfers
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.atoms import Atom, Atoms
 
-__all__ = ["cut", "fallback", "finer", "given", "iterated", "ordered"]
+__all__ = ["cut", "fallback", "finer", "given", "item_of", "iterated", "ordered", "taken"]
 
 _FALLBACK = "used only where nothing was given"
 
@@ -46,6 +46,32 @@ def iterated(value: Value) -> Value:
         return Value(merge(value.atoms, value.latent))
     atoms = merge(volatile_atoms(value.atoms), value.latent)
     return Value(atoms) if atoms else NOTHING
+
+
+def taken(value: Value) -> Value:
+    """What one round of a loop gets: nothing of the order in which the rounds come. Who collects the rounds has it."""
+    item = iterated(value)
+    outer = merge(value.atoms, value.latent)
+    if not any(is_order(a) for a in outer.values()):
+        return item
+    own = join_all(list(value.shape.items)).all_atoms() if isinstance(value.shape, ListShape) else {}
+    gone = {k for k, a in outer.items() if is_order(a) and k not in own}
+    return _without(item, gone)
+
+
+def item_of(value: Value) -> Value:
+    """What is found under a key: the order of the rest does not matter."""
+    return _without(value, {k for k, a in value.all_atoms().items() if is_order(a)})
+
+
+def _without(value: Value, gone: set[tuple[Any, ...]]) -> Value:
+    if not gone:
+        return value
+    return Value(
+        {k: a for k, a in value.atoms.items() if k not in gone},
+        value.shape,
+        {k: a for k, a in value.latent.items() if k not in gone},
+    )
 
 
 def ordered(value: Value) -> Value:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from pytest_cachesafe.lint.flow.atoms import EMPTY, UNORDERED_KINDS, merge, unordered
+from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, orders, unordered
 from pytest_cachesafe.lint.flow.binding import bind
-from pytest_cachesafe.lint.flow.derive import iterated
+from pytest_cachesafe.lint.flow.derive import iterated, taken
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.marks import list_positions
 from pytest_cachesafe.lint.flow.messages import dict_arrivals
@@ -23,7 +23,7 @@ __all__ = ["evaluate_comprehension", "evaluate_dict", "evaluate_list", "evaluate
 def evaluate_dict(engine: Engine, frame: Frame, node: ast.Dict) -> Value:
     """`{key: value, **more}`."""
     fields: dict[str, Value] = {}
-    atoms = EMPTY
+    atoms = latent = EMPTY
     for key, item in zip(node.keys, node.values, strict=True):
         value = evaluate(engine, frame, item)
         if key is None:
@@ -36,8 +36,10 @@ def evaluate_dict(engine: Engine, frame: Frame, node: ast.Dict) -> Value:
             if isinstance(k.shape, Const):
                 fields[k.shape.value if isinstance(k.shape.value, str) else repr(k.shape.value)] = value
             else:
-                atoms = merge(atoms, merge(k.text().atoms, value.all_atoms()))
-    out = Value(atoms, DictShape(fields))
+                atoms = merge(atoms, value.atoms)
+                # The key, and a set that is still a set: seen where the whole dict becomes text.
+                latent = merge(latent, merge(k.text().atoms, value.all_atoms()))
+    out = Value(atoms, DictShape(fields), latent)
     return dict_arrivals(
         engine,
         frame,
@@ -91,18 +93,15 @@ def evaluate_comprehension(engine: Engine, frame: Frame, node: Any) -> Value:
     order = EMPTY
     for generator in node.generators:
         source = evaluate(engine, frame, generator.iter)
-        item = iterated(source)
-        order = merge(
-            order, {k: a for k, a in item.atoms.items() if a.source is not None and a.source.kind in UNORDERED_KINDS}
-        )
-        bind(engine, frame, generator.target, item)
+        order = merge(order, orders(iterated(source).atoms))
+        bind(engine, frame, generator.target, taken(source))
         for test in generator.ifs:
             evaluate(engine, frame, test)
     if isinstance(node, ast.DictComp):
         key, value = evaluate(engine, frame, node.key), evaluate(engine, frame, node.value)
         frame.env.clear()
         frame.env.update(saved)
-        return Value(merge(order, merge(key.all_atoms(), value.all_atoms())))
+        return Value(merge(key.all_atoms(), value.atoms), None, merge(order, value.all_atoms()))
     item = evaluate(engine, frame, node.elt)
     frame.env.clear()
     frame.env.update(saved)

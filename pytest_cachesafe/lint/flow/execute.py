@@ -10,11 +10,11 @@ from cachesafe_rules.model import Step
 from pytest_cachesafe.lint.flow.apply import call_function
 from pytest_cachesafe.lint.flow.arrive import arrive
 from pytest_cachesafe.lint.flow.assign import assign, named_text
-from pytest_cachesafe.lint.flow.atoms import Atom, merge
+from pytest_cachesafe.lint.flow.atoms import Atom, merge, orders
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.classes import find_method
 from pytest_cachesafe.lint.flow.definitions import define_class, define_function, import_from, import_modules
-from pytest_cachesafe.lint.flow.derive import iterated
+from pytest_cachesafe.lint.flow.derive import iterated, taken
 from pytest_cachesafe.lint.flow.evaluate import DEEPEST, evaluate
 from pytest_cachesafe.lint.flow.marks import handed_over, new_mark
 from pytest_cachesafe.lint.flow.module import dotted_name
@@ -62,6 +62,13 @@ def run_body(engine: Engine, frame: Frame, body: list[ast.stmt]) -> None:
 
 def _assign(engine: Engine, frame: Frame, stmt: ast.Assign) -> None:
     value = evaluate(engine, frame, stmt.value)
+    if frame.orders and isinstance(stmt.value, (ast.BinOp, ast.JoinedStr)):
+        # `text = text + part` in a loop.
+        own = {t.id for t in stmt.targets if isinstance(t, ast.Name)}
+        name = next((n.id for n in ast.walk(stmt.value) if isinstance(n, ast.Name) and n.id in own), "")
+        order = frame.collected(name) if name else None
+        if order:
+            value = Value(merge(value.atoms, order), value.shape, value.latent)
     for target in stmt.targets:
         assign(engine, frame, target, value, stmt.value)
 
@@ -96,6 +103,10 @@ def _augmented(engine: Engine, frame: Frame, stmt: ast.AugAssign) -> None:
         spelt = dotted_name(stmt.target)
         counted = engine.source(frame, stmt.target, "state", "call", f"{spelt}, which is counted up,")
         new = Value(merge(new.atoms, counted.atoms))
+    root = dotted_name(stmt.target).partition(".")[0]
+    order = frame.collected(root) if frame.orders and root else None
+    if order:
+        new = Value(merge(new.atoms, order), new.shape, new.latent)
     name = (
         stmt.target.attr
         if isinstance(stmt.target, ast.Attribute)
@@ -200,7 +211,8 @@ def _rounds(frame: Frame) -> Iterator[int]:
 
 
 def _for(engine: Engine, frame: Frame, stmt: Any) -> None:
-    item = iterated(evaluate(engine, frame, stmt.iter))
+    over = evaluate(engine, frame, stmt.iter)
+    item = taken(over)
     if (
         isinstance(stmt.target, ast.Name)
         and isinstance(stmt.iter, ast.Call)
@@ -208,9 +220,14 @@ def _for(engine: Engine, frame: Frame, stmt: Any) -> None:
         and dotted_name(stmt.iter.func) in ("range", "count", "itertools.count")
     ):
         item = engine.source(frame, stmt.target, "state", "call", f"{stmt.target.id}, which is counted up,")
+    order = orders(iterated(over).atoms)
+    if order:
+        frame.orders.append((order, frozenset(frame.env)))
     for _ in _rounds(frame):
         bind(engine, frame, stmt.target, item)
         _branches(engine, frame, stmt.body, [])
+    if order:
+        frame.orders.pop()
     run_body(engine, frame, stmt.orelse)
 
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
 from pytest_cachesafe.lint.flow.values import NOTHING
 
 if TYPE_CHECKING:
     from cachesafe_rules.model import Step
-    from pytest_cachesafe.lint.flow.atoms import Atom, Mark
+    from pytest_cachesafe.lint.flow.atoms import Atom, Atoms, Mark
     from pytest_cachesafe.lint.flow.module import ClassInfo, FunctionInfo, Module
     from pytest_cachesafe.lint.flow.values import Value
 
@@ -55,6 +56,7 @@ class Frame:
         "loops",
         "module",
         "nested",
+        "orders",
         "outer",
         "owner",
         "parent",
@@ -96,6 +98,8 @@ class Frame:
         self.globals: set[str] = set()
         # Loops around the statement that runs.
         self.loops = 0
+        # Those among them whose rounds come in no fixed order: what orders them, and the names there were before.
+        self.orders: list[tuple[Atoms, frozenset[str]]] = []
         # Names declared nonlocal.
         self.outer: set[str] = set()
         # Dotted names in `env` by their first part.
@@ -112,6 +116,15 @@ class Frame:
                 return found
             frame = frame.parent
         return None
+
+    def collected(self, name: str) -> Atoms:
+        """The order of the loops around, for something that each of their rounds adds to; "" for what always does."""
+        found: Atoms = EMPTY
+        for atoms, before in self.orders:
+            # What a round makes for itself holds nothing of the other rounds.
+            if not name or name in before or name not in self.env:
+                found = merge(found, atoms)
+        return found
 
     def fork(self) -> dict[str, Value]:
         """A copy of the environment, to be merged after a branch."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_cachesafe.lint.flow import clock
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
 from pytest_cachesafe.lint.flow.binding import bind
-from pytest_cachesafe.lint.flow.derive import cut, fallback, iterated, ordered
+from pytest_cachesafe.lint.flow.derive import cut, fallback, item_of, iterated, ordered
 from pytest_cachesafe.lint.flow.external import external
 from pytest_cachesafe.lint.flow.filled import fill_template, filled
 from pytest_cachesafe.lint.flow.module import dotted_name
@@ -108,6 +108,8 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
                 atoms = merge(atoms, value.all_atoms())
         if name in ("items", "values", "keys"):
             return iterated(Value(atoms))
+        if name in ("get", "setdefault") or (name == "pop" and len(arguments.positional) > 1):
+            return item_of(Value(atoms)) if atoms else NOTHING
         return Value(atoms) if atoms else NOTHING
     if name in transfers.STABLE:
         return NOTHING
@@ -137,12 +139,13 @@ def _dict_method(
         return join_all([*shape.fields.values(), default])
     if name in ("values", "items", "keys"):
         if name == "keys":
-            return Value(receiver.atoms)
+            return Value(receiver.atoms, None, receiver.latent)
         if name == "values":
             # In order, so that they can be unpacked again.
-            return Value(receiver.atoms, ListShape(tuple(shape.fields.values())))
+            return Value(receiver.atoms, ListShape(tuple(shape.fields.values())), receiver.latent)
         item = join_all(list(shape.fields.values()))
-        return Value(receiver.atoms, ListShape((Value(EMPTY, ListShape((NOTHING, item))),), False))
+        pairs = ListShape((Value(EMPTY, ListShape((NOTHING, item))),), False)
+        return Value(receiver.atoms, pairs, receiver.latent)
     if name in ("copy", "model_copy"):
         return receiver
     return None
@@ -152,6 +155,8 @@ def _clock_method(receiver: Value, name: str, arguments: Arguments) -> Value | N
     """Methods that format or cut a clock; None for any other."""
     if name == "strftime" and receiver.atoms:
         spec = arguments.positional[0].shape if arguments.positional else None
+        if isinstance(spec, Const) and isinstance(spec.value, str) and clock.tells_zone_only(spec.value):
+            return NOTHING
         return cut(
             Value(receiver.atoms),
             clock.of_format(spec.value) if isinstance(spec, Const) and isinstance(spec.value, str) else None,

@@ -10,8 +10,10 @@ from pytest_cachesafe.lint.flow.atoms import merge
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.derive import iterated
 from pytest_cachesafe.lint.flow.marks import list_positions
+from pytest_cachesafe.lint.flow.messages import user_text
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.values import NOTHING, Const, DictShape, ListShape, ParamShape, Value, join
+from pytest_cachesafe.lint.tables import sinks
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.arguments import Arguments
@@ -27,6 +29,9 @@ def mutate(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     shape = receiver.shape
     items = arguments.positional
     new = receiver
+    if items and sinks.is_user_name(dotted_name(node.func.value).rpartition(".")[2]):
+        # `request.user_content_parts.append(…)`: it goes out as the user's, whatever it was called before.
+        user_text(engine, frame, items[-1])
     if name in ("append", "appendleft", "push") and items:
         new = _put(engine, frame, receiver, (items[-1],), name == "appendleft")
     elif name == "insert" and len(items) > 1:
@@ -92,6 +97,12 @@ def mutate(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
             return known[field.value]
     elif name in ("add", "write", "writelines") and items:
         new = Value(merge(receiver.atoms, items[0].all_atoms()), shape, receiver.latent)
+    if frame.orders and new is not receiver:
+        order = frame.collected(dotted_name(node.func.value).partition(".")[0])
+        if order and isinstance(new.shape, DictShape):
+            new = Value(new.atoms, new.shape, merge(new.latent, order))
+        elif order and name != "add":
+            new = Value(merge(new.atoms, order), new.shape, new.latent)
     if new is not receiver:
         bind(engine, frame, node.func.value, new, mutated=True)
     return NOTHING

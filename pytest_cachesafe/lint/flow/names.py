@@ -147,6 +147,9 @@ def attribute(engine: Engine, frame: Frame, owner: Value, name: str, node: ast.e
             continue
         if part is not None and atom.source.kind == "clock":
             atoms[key] = finer(atom, part)
+        elif name == "tzinfo" and atom.source.kind == "clock":
+            # The time zone, not the time.
+            continue
         elif name in transfers.KEPT_ATTRIBUTES or (atom.source.kind == "memory" and name in _RECALLED):
             atoms[key] = atom
     known_method = sources.METHODS.get(name)

@@ -16,8 +16,10 @@ from pytest_cachesafe.lint.flow.values import (
     NOTHING,
     Const,
     DictShape,
+    Func,
     Lambda,
     ListShape,
+    Obj,
     TemplateShape,
     Value,
     join,
@@ -85,9 +87,10 @@ def evaluate_binary(engine: Engine, frame: Frame, node: ast.BinOp) -> Value:
     if isinstance(node.op, ast.Mod) and not isinstance(left.shape, Const):
         left = left.text()
     if isinstance(node.op, (ast.Add, ast.Mod)):
+        plus = isinstance(node.op, ast.Add)
         a, b = (
-            shown(engine, frame, left, node.left) if not isinstance(left.shape, Const) else left,
-            shown(engine, frame, right, node.right),
+            _joined(engine, frame, left, node.left, plus) if not isinstance(left.shape, Const) else left,
+            _joined(engine, frame, right, node.right, plus),
         )
         atoms = merge(a.atoms, b.atoms)
         if atoms:
@@ -95,6 +98,13 @@ def evaluate_binary(engine: Engine, frame: Frame, node: ast.BinOp) -> Value:
         return NOTHING
     atoms = merge(left.text().atoms, right.text().atoms)
     return Value(atoms) if atoms else NOTHING
+
+
+def _joined(engine: Engine, frame: Frame, value: Value, node: ast.expr, plus: bool) -> Value:
+    """One side of `a + b` or of `a % b`. Only text can be added to text: an object there would not show its address."""
+    if plus and isinstance(value.shape, (Obj, Func)):
+        return value.text()
+    return shown(engine, frame, value, node)
 
 
 def added(engine: Engine, frame: Frame, left: Value, right: Value) -> Value:
@@ -172,5 +182,6 @@ def evaluate_yield(engine: Engine, frame: Frame, node: Any) -> Value:
     if node.value is not None:
         value = evaluate(engine, frame, node.value)
         handed_over(engine, frame, value)
-        frame.returned.append(Value(value.all_atoms()))
+        atoms = value.all_atoms()
+        frame.returned.append(Value(merge(atoms, frame.collected("")) if frame.orders else atoms))
     return NOTHING

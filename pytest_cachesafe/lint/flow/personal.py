@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.lint.flow.module import dotted_name
@@ -16,34 +17,12 @@ if TYPE_CHECKING:
 
 __all__ = ["environment", "only_parameters", "personal_attribute", "personal_item"]
 
-_ENV_SAFE = (
-    "PROMPT",
-    "MODEL",
-    "KEY",
-    "URL",
-    "TOKEN",
-    "MODE",
-    "PORT",
-    "ENV",
-    "DEBUG",
-    "LEVEL",
-    "PROVIDER",
-    "SECRET",
-    "ENDPOINT",
-    "VERSION",
-    "NAME",
-    "LANGUAGE",
-    "ENABLE",
-    "DISABLE",
-    "MAX",
-    "MIN",
-    "LIMIT",
-    "TIMEOUT",
-    "COMPANY",
-    "BRAND",
-    "PRODUCT",
-    "INSTRUCTION",
-    "AGENT",
+# What the environment says of the machine, the user and the folder; everything else in it is somebody's setting, the
+# same in every request of an installation.
+_MACHINE = re.compile(
+    r"^(?:SHELL|COMSPEC|OS|OSTYPE|TERM|TERM_PROGRAM|USER|USERNAME|LOGNAME|HOME|USERPROFILE|HOSTNAME|COMPUTERNAME|HOST|"
+    r"PWD|LANG|LANGUAGE|LC_\w+|PATH|VIRTUAL_ENV|CONDA_PREFIX|CONDA_DEFAULT_ENV|\w*WORKING_DIR(?:ECTORY)?|"
+    r"(?:\w+_)?(?:WORK_?DIR|CWD|VOLUMES))$"
 )
 
 
@@ -88,6 +67,6 @@ def personal_item(engine: Engine, frame: Frame, node: ast.Subscript, key: str) -
 def environment(engine: Engine, frame: Frame, node: ast.AST, key: Value) -> Value:
     """A variable of the environment, unless its name says that it is a setting."""
     name = key.shape.value if isinstance(key.shape, Const) else None
-    if not isinstance(name, str) or any(word in name.upper() for word in _ENV_SAFE):
+    if not isinstance(name, str) or not _MACHINE.match(name.upper()):
         return NOTHING
     return engine.source(frame, node, "env", "host", f"environment variable {name}")

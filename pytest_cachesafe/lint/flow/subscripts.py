@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.lint.flow.atoms import merge, volatile_atoms
-from pytest_cachesafe.lint.flow.derive import cut, iterated
+from pytest_cachesafe.lint.flow.derive import cut, item_of, iterated
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.personal import environment, personal_item
@@ -78,8 +78,14 @@ def evaluate_subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Val
         if isinstance(node.slice, ast.Slice):
             return Value(owner.atoms, ListShape(owner.shape.items, False), owner.latent)
         return iterated(owner)
-    atoms = volatile_atoms(merge(owner.atoms, owner.latent))
-    return Value(atoms) if atoms else NOTHING
+    named = isinstance(index.shape, Const) and isinstance(index.shape.value, str)
+    atoms = volatile_atoms(owner.atoms if named else merge(owner.atoms, owner.latent))
+    if not atoms:
+        return NOTHING
+    positional = isinstance(node.slice, (ast.Slice, ast.UnaryOp)) or (
+        isinstance(index.shape, Const) and isinstance(index.shape.value, int)
+    )
+    return Value(atoms) if positional else item_of(Value(atoms))
 
 
 def _sliced(node: ast.Subscript) -> str | None:

@@ -12,7 +12,7 @@ _SYSTEM = re.compile(
     r"(?:^|_)(?:system|sys|developer)_?(?:prompt|message|msg|instruction|content|text|template|context|preamble|"
     r"header|block|part|section)s?"
     r"(?:$|_(?!id|ids|dict|meta|path|paths|file|files|filename|token|tokens|count|len|length|size|name|names|type|"
-    r"role|hash|key|keys|dir|time|at|version|class|cls|"
+    r"role|hash|key|keys|dir|time|at|version|class|cls|data|dataset|datasets|list|loader|"
     r"fn|func|enabled|index|idx|url|override|overrides|cache|cached|hook|hooks|callback|event|events|reminder|"
     r"builder|factory|manager|provider|loader|config|settings|metadata|"
     r"tokens?_\w+|exists|changed|updated_at|created_at|added|sent|var|vars|variables|param|params|field|option|"
@@ -50,6 +50,9 @@ def is_system_name(name: str) -> bool:
         return False
     return bool(_SYSTEM.search(lower) or _INSTRUCTIONS.match(lower))
 
+
+# Names that say whose text it is, and that it is one text.
+SAYS_SYSTEM = re.compile(r"(?:sys|developer)(?!\w*(?:prompts|messages|texts|templates)$)", re.IGNORECASE)
 
 # Local names that count only where the text goes on into a prompt: files, forms and people get instructions too.
 WEAK_NAMES = frozenset(("instructions", "_instructions"))

@@ -174,9 +174,10 @@ HELPERS: dict[str, tuple[str, str]] = {
     "get_git_context": ("build", "call"),
 }
 
-# Recalled text: what a memory store gives back differs from call to call.
+# Recalled text: what a memory store gives back differs from call to call. Not the memory of a machine.
 MEMORY_CALLS = re.compile(
-    r"^_?(?:a?get|read|load|fetch|recall|search|retrieve|query|format|build|render|list)_(?:\w+_)?"
+    r"^(?!\w*(?:gpu|vram|cpu|cuda|ram|device|process|physical|virtual|free|available|total|used|usage|peak|max|shared)_)"
+    r"_?(?:a?get|read|load|fetch|recall|search|retrieve|query|format|build|render|list)_(?:\w+_)?"
     r"(?:memory|memories|recent_history\w*|soul|recollections?|session_summary)(?:_(?:context|text|block|section|"
     r"prompt|content|string|str|text))?$"
     r"|^get_agent_soul$"
@@ -247,7 +248,7 @@ PERSONAL_NAMES: dict[str, tuple[str, str]] = {
         ("session", "session"),
     ),
 }
-PERSONAL_OWNERS = re.compile(r"^(?:user|current_user|customer|account|profile|user_info|user_data)$")
+PERSONAL_OWNERS = re.compile(r"^(?:user|current_user|customer|account|user_info|user_data)$")
 PERSONAL_FIELDS = frozenset(
     (
         "name",
