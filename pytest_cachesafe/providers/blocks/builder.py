@@ -36,8 +36,8 @@ SERVER_RESULTS = frozenset(
 )
 THINKING = frozenset(("thinking", "redacted_thinking"))
 SPECIAL = SERVER_RESULTS | THINKING
-# How many values are compared at once.
-_STRIDE = 64
+# How many values are compared at once, at first.
+_STRIDE = 1024
 
 
 class Place(NamedTuple):
@@ -220,13 +220,13 @@ def _same(old: Any, item: Item, new: Any) -> bool:
 
 def same_front(a: Sequence[Any], b: Sequence[Any]) -> int:
     """How many objects at the front of two lists are the very same ones."""
-    n, most = 0, min(len(a), len(b))
-    while n < most and all(map(is_, a[n : n + _STRIDE], b[n : n + _STRIDE])):
-        n += _STRIDE
-    n = min(n, most)
-    while n < most and a[n] is b[n]:
-        n += 1
-    return n
+    n, most, stride = 0, min(len(a), len(b)), _STRIDE
+    while n < most and stride:
+        if all(map(is_, a[n : n + stride], b[n : n + stride])):
+            n += stride
+        else:
+            stride //= 4
+    return min(n, most)
 
 
 def leading(earlier: Section, values: Sequence[Any]) -> int:

@@ -47,12 +47,15 @@ class Node:
 
 def gates(settings: Mapping[str, tuple[Any, str]], levels: Mapping[str, Level | None]) -> dict[Level, bytes]:
     """A key for the settings that void each level; `levels` gives each one's, None for one that voids nothing."""
-    return {level: _gate(level, settings, levels) for level in LEVELS}
+    return {level: _gate(level, settings, levels) for level in LEVELS} if settings else _NO_SETTINGS
 
 
 def _gate(level: Level, settings: Mapping[str, tuple[Any, str]], levels: Mapping[str, Level | None]) -> bytes:
     here = [name for name in sorted(settings) if levels[name] == level]
     return digest(f"{level}:" + "\x1f".join(f"{name}={_fixed(settings[name][0])}" for name in here))
+
+
+_NO_SETTINGS: dict[Level, bytes] = {level: _gate(level, {}, {}) for level in LEVELS}
 
 
 def _fixed(value: Any, inside: bool = False) -> str:
