@@ -158,7 +158,7 @@ def _row(verdict: RequestVerdict, report: CacheReport) -> str:
         head += f" (conversation {verdict.conversation})"
     usage = verdict.usage
     if usage is None:
-        return f"{head}: no answer"
+        return f"{head}: no prediction (refused, not answered, or kept without its texts)"
     about = "" if usage.exact else "about "
     words = f"{head}: {about}write={usage.write} read={usage.read} uncached={usage.uncached}"
     if verdict.cost_usd is not None:
