@@ -71,11 +71,15 @@ class Chromium:
         self.call(
             "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
         )
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        self.call("Emulation.setEmulatedMedia", features=[scheme])
+        self.scheme(dark=dark)
         self._events.clear()
         self.call("Page.navigate", url=page.as_uri())
         self._wait("Page.loadEventFired")
+
+    def scheme(self, *, dark: bool) -> None:
+        """What the user prefers."""
+        wanted = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        self.call("Emulation.setEmulatedMedia", features=[wanted])
 
     def evaluate(self, script: str) -> Any:
         """The value of an expression; promises are awaited."""

@@ -18,6 +18,8 @@ __all__ = ["MOST_BYTES", "render"]
 
 # A page opens at once, and goes into a CI's artefacts: what passed is left out first.
 MOST_BYTES = 4_500_000
+# Failed checks that stand open; what follows is opened by a link or a click.
+_MOST_OPEN = 20
 # Lines of the table.
 _MOST_ROWS = 5_000
 
@@ -35,7 +37,8 @@ def render(run: Run, *, most: int = MOST_BYTES) -> str:
     size = 0
     for number, one in enumerate(found):
         anchor = f"check-{number + 1}"
-        section = scenario_section(one, anchor, run.redact)
+        wrong = one.status in ("failed", "regression")
+        section = scenario_section(one, anchor, run.redact, shown=wrong and number < _MOST_OPEN)
         size += len(section.encode("utf-8", "replace"))
         if size > most:
             break

@@ -10,7 +10,7 @@ from pytest_cachesafe.report.html.facts import Facts
 from pytest_cachesafe.report.html.faults import Fault
 from pytest_cachesafe.report.html.markup import Content, Markup, tag
 from pytest_cachesafe.report.html.reading import mapping, rows, whole
-from pytest_cachesafe.report.html.waterfall import waterfall
+from pytest_cachesafe.report.html.waterfall import MOST_ROWS, waterfall
 from pytest_cachesafe.report.html.window import window
 from pytest_cachesafe.report.html.words import KINDS, badge, few, listed, money, usd
 
@@ -20,8 +20,8 @@ __all__ = ["scenario_section"]
 _MOST = 8
 
 
-def scenario_section(found: Facts, anchor: str, redact: str) -> Markup:
-    """A part that opens and closes, open where something is wrong.
+def scenario_section(found: Facts, anchor: str, redact: str, *, shown: bool = False) -> Markup:
+    """A part that opens and closes.
 
     The anchor stands inside, since browsers open what a link leads into.
     """
@@ -33,7 +33,7 @@ def scenario_section(found: Facts, anchor: str, redact: str) -> Markup:
         tag("span", KINDS.get(scenario.kind, scenario.kind), class_="kind"),
     )
     body = tag("div", *_body(found, redact), class_="body", id=anchor, tabindex="-1")
-    return tag("details", head, body, class_=f"scenario {found.status}", open=found.status in ("failed", "regression"))
+    return tag("details", head, body, class_=f"scenario {found.status}", open=shown)
 
 
 def _body(found: Facts, redact: str) -> Iterator[Content]:
@@ -47,13 +47,15 @@ def _body(found: Facts, redact: str) -> Iterator[Content]:
         yield listed("also", failures[1:], _MOST)
     yield _about(found, data)
     for group in found.groups:
-        yield waterfall(group, "Tokens of each request", estimated=found.estimated)
-    for number, fault in enumerate(found.faults[:_MOST]):
+        most = MOST_ROWS if found.status != "passed" else MOST_ROWS // 2
+        yield waterfall(group, "Tokens of each request", estimated=found.estimated, most_rows=most)
+    most_faults = _MOST if found.status != "passed" else _MOST // 2
+    for number, fault in enumerate(found.faults[:most_faults]):
         # The headline says the first one already.
         told = bool(fault.title) and fault.title in scenario.headline
         yield _fault(fault, redact, told=told, main=number == 0)
-    if len(found.faults) > _MOST:
-        yield tag("p", f"{len(found.faults) - _MOST} more are not shown.")
+    if len(found.faults) > most_faults:
+        yield tag("p", f"{len(found.faults) - most_faults} more are not shown.")
     if scenario.kind == "collisions":
         yield from collisions(data, redact)
     yield _toggles(mapping(data.get("toggles")))

@@ -78,7 +78,7 @@ th,td{text-align:left;vertical-align:top;padding:.4rem .6rem;border-bottom:1px s
 thead th{color:var(--soft);font-size:.8rem;font-weight:600;vertical-align:bottom}
 tbody th{font-weight:600}
 caption{text-align:left;padding:.25rem 0}
-.number{text-align:right;font-variant-numeric:tabular-nums}
+.number,.n{text-align:right;font-variant-numeric:tabular-nums}
 .label{display:none}
 .overview{table-layout:fixed;background:var(--card);border:1px solid var(--line);border-radius:6px}
 .overview tbody tr:last-child>*{border-bottom:0}
@@ -89,7 +89,7 @@ caption{text-align:left;padding:.25rem 0}
 .overview thead th:nth-child(4){width:7.5rem}
 .overview tbody small{display:block}
 .overview .kept .value{display:flex;align-items:center;gap:.5rem}
-.overview .kept svg{flex:1 1 4rem;min-width:3rem}
+.overview .kept svg{flex:1 1 4rem;min-width:3rem;height:10px}
 .overview .share{min-width:3.2em;text-align:right;font-variant-numeric:tabular-nums}
 .overview .tokens-lost{text-align:right;font-variant-numeric:tabular-nums}
 .overview thead th:nth-child(4){text-align:right}
@@ -103,10 +103,10 @@ caption{text-align:left;padding:.25rem 0}
 .waterfall th,.waterfall td{padding:.2rem .5rem;border-bottom:0}
 .waterfall thead th{border-bottom:1px solid var(--line)}
 .waterfall .wide{padding-right:4.5rem;position:relative}
-.waterfall .total{position:absolute;right:.5rem;top:.2rem;font-variant-numeric:tabular-nums;color:var(--soft)}
-.waterfall .zero{color:var(--soft)}
-.waterfall .told-lost{color:var(--bad);font-weight:600}
-.bar{display:block;background:var(--note-soft);border-radius:2px}
+.waterfall .wide span{position:absolute;right:.5rem;top:.2rem;font-variant-numeric:tabular-nums;color:var(--soft)}
+.waterfall .lost{color:var(--bad);font-weight:600}
+.waterfall .zero{color:var(--soft);font-weight:400}
+.bar{display:block;width:100%;height:14px;background:var(--note-soft);border-radius:2px}
 .waterfall .bar{margin-top:.28rem}
 .swatch{vertical-align:-.1em}
 .s-kept,.s-reused,.s-read{fill:var(--kept)}
@@ -188,8 +188,8 @@ border-bottom:1px solid var(--line)}
 .waterfall tbody th,.waterfall .wide{grid-column:1/-1;width:auto}
 .waterfall th,.waterfall td{padding:.1rem 0}
 .waterfall .wide{padding-right:4rem}
-.waterfall .total{right:0;top:0}
-.waterfall .number{text-align:left;font-size:.85rem}
+.waterfall .wide span{right:0;top:0}
+.waterfall .number,.n{text-align:left;font-size:.85rem}
 .about>div,.pair>div{grid-template-columns:5rem 1fr}
 .plain th,.plain td{padding:.3rem .3rem}
 }
