@@ -10,6 +10,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from pytest_cachesafe.providers.capture.bodies import BodyReader
+from pytest_cachesafe.providers.capture.predict import Predictor
+from pytest_cachesafe.providers.checks.markers import markers_of
+from pytest_cachesafe.providers.exchange import Exchange
 
 _LONG = 'words that repeat, with ä and " and \\ and \u2028 ' * 8
 _LEAF = st.none() | st.booleans() | st.integers(-3, 12) | st.floats(allow_nan=False) | st.sampled_from(["", "a", _LONG])
@@ -99,3 +102,41 @@ def test_conversations_side_by_side_share_what_they_have_in_common() -> None:
     assert all(x is y is z for x, y, z in zip(a["tools"], b["tools"], again["tools"], strict=True))
     assert a["messages"][0] is again["messages"][0]
     assert a["messages"] is not again["messages"]
+
+
+_MARK = st.none() | st.just({"type": "ephemeral"}) | st.just({"type": "ephemeral", "ttl": "1h"})
+
+
+def _marked(holder: dict[str, Any], mark: Any) -> dict[str, Any]:
+    return holder if mark is None else {**holder, "cache_control": mark}
+
+
+_MARKED_BLOCK = st.builds(
+    _marked, st.sampled_from([{"type": "text", "text": "x"}, {"type": "text", "text": _LONG}]), _MARK
+)
+_MARKED_MESSAGE = st.builds(
+    lambda role, content, mark: _marked({"role": role, "content": content}, mark),
+    st.sampled_from(["user", "assistant"]),
+    st.lists(_MARKED_BLOCK, max_size=2) | st.just(_LONG),
+    _MARK,
+)
+_MARKED_BODY = st.fixed_dictionaries(
+    {"messages": st.lists(_MARKED_MESSAGE | st.none(), max_size=4)},
+    optional={
+        "system": st.lists(_MARKED_BLOCK, max_size=2) | st.just("text"),
+        "tools": st.lists(_MARKED_BLOCK, max_size=2),
+    },
+)
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(_MARKED_BODY, min_size=1, max_size=6))
+def test_markers_are_always_those_of_the_whole_body(bodies: list[Any]) -> None:
+    """Also where most of it was seen before and is not gone through again."""
+    reader, predictor = BodyReader(), Predictor(None, None)
+    for body in bodies:
+        exchange = Exchange("anthropic", "messages", reader.read(json.dumps(body)))
+        found, expected = predictor._markers(exchange), markers_of(exchange)
+        assert [(m.path, m.place, m.value, m.count) for m in found] == [
+            (m.path, m.place, m.value, m.count) for m in expected
+        ]

@@ -70,6 +70,8 @@ class Session:
         self._ids = Ids()
         self._reader = BodyReader()
         self._lock = RLock()
+        # (method, URL) of requests that are ours.
+        self._taken: set[tuple[str, str]] = set()
         # Names and addresses that sockets may reach: where requests were let through.
         self._open: set[str] = set()
 
@@ -87,12 +89,17 @@ class Session:
 
     def takes(self, method: str, url: str, headers: Iterable[tuple[str, str]], *, mocked: bool = False) -> bool:
         """Whether a request is answered here; refuses unknown remote hosts."""
+        if (method, url) in self._taken:
+            return True
         target = target_of(url)
         if matches_host(target, self._passthrough):
             self._open.add(target.name)
             return False
         found = recognise(method, url, redact.lower_headers(headers), None, hosts=self._hosts)
         if found.kind != "unknown":
+            if not target.query:
+                # Asked for every request; a query may hold a key, and is not kept.
+                self._taken.add((method, url))
             return True
         if mocked or is_loopback(target.name) or telemetry.is_metadata_host(target.name):
             return False

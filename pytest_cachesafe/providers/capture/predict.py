@@ -28,7 +28,8 @@ _COUNTED = {
 }
 
 
-_INDEX = re.compile(r"messages\[(\d+)\]")
+_HOLDERS = ("tools", "system", "messages")
+_INDEX = re.compile(r"(?:tools|system|messages)\[\d+\]")
 
 
 class Predictor:
@@ -39,7 +40,7 @@ class Predictor:
         from pytest_cachesafe.providers.cache.simulate import ProviderCache
 
         self._cache = ProviderCache(rules, count_tokens)
-        # Messages that carry no marker, by identity; kept, so that an id stays theirs.
+        # Messages, tools and system blocks that carry no marker, by identity; kept, so that an id stays theirs.
         self._plain: dict[int, Any] = {}
 
     def predict(self, exchange: Exchange) -> Prediction:
@@ -87,24 +88,26 @@ class Predictor:
         return Failure(first.status, f"{first.path}: {first.message}" if first.path else first.message)
 
     def _markers(self, exchange: Exchange) -> list[Placed]:
-        """The request's markers; messages that were seen without one are not gone through again.
+        """The request's markers; what was seen without one is not gone through again.
 
         Bodies share what they repeat (see `bodies`), so that the same message is the same object.
         """
         from pytest_cachesafe.providers.checks.markers import markers_of
 
-        messages = exchange.body.get("messages")
-        if not isinstance(messages, list):
-            return markers_of(exchange)
         plain = self._plain
-        # Something that is no message in their place keeps the paths of the others.
-        left = [None if id(message) in plain else message for message in messages]
-        found = markers_of(replace(exchange, body={**exchange.body, "messages": left}))
-        marked = {match[1] for placed in found if (match := _INDEX.match(placed.path)) is not None}
-        new = [index for index, message in enumerate(left) if message is not None]
-        for index in new:
-            if str(index) not in marked:
-                plain[id(left[index])] = left[index]
+        body = dict(exchange.body)
+        left: dict[str, list[Any]] = {}
+        for key in _HOLDERS:
+            items = body.get(key)
+            if isinstance(items, list):
+                # Something that is nothing in their place keeps the paths of the others.
+                body[key] = left[key] = [None if id(item) in plain else item for item in items]
+        found = markers_of(replace(exchange, body=body))
+        marked = {match[0] for placed in found if (match := _INDEX.match(placed.path)) is not None}
+        for key, items in left.items():
+            for index, item in enumerate(items):
+                if item is not None and f"{key}[{index}]" not in marked:
+                    plain[id(item)] = item
         return found
 
     def counted(self, exchange: Exchange) -> RawReply:
