@@ -178,8 +178,9 @@ class Cachesafe:
 
     def _say(self, caught: Captured, *, live: bool) -> None:
         """What there is to tell about a capture that ended well."""
-        if not len(caught):
-            for words in caught.notes:
+        for words in caught.notes:
+            # Requests noted by hand are no traffic, and nobody meant to catch any.
+            if not (len(caught) and words.startswith("no request was caught")):
                 self._node.note(words)
         left = caught.session.script.left if caught.session is not None else 0
         if left:
