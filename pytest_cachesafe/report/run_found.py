@@ -59,7 +59,8 @@ def findings_of(run: Run, repository: Repository) -> list[Finding]:
     for regression in run.regressions:
         by = lines.get((regression.test, regression.name))
         level = Severity.ERROR if regression.failed else Severity.WARNING
-        raw = _Raw("cache-regression", regression.text, level, "if this is meant: pytest --cachesafe-update")
+        words = regression.text.removeprefix(f"cache regression in {regression.name}: ")
+        raw = _Raw("cache-regression", f"{regression.name}: {words}", level, "if this is meant: pytest --cachesafe-update")
         where = _at(by.line if by is not None else None, regression.test, repository)
         mark = fingerprint(raw.code, regression.test, regression.name)
         found[raw.code, mark] = _finding(raw, "lock-file", where, (), mark)
