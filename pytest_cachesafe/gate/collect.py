@@ -66,6 +66,7 @@ class Collector:
         self.lines: list[str] = []
         self.failed: str | None = None
         self._names: dict[tuple[str, str], int] = {}
+        self._begun: set[str] = set()
         if not hasattr(config, "workerinput"):
             for one in self.wanted:
                 if one.path is not None:
@@ -75,11 +76,15 @@ class Collector:
 
     def begin(self, test: str) -> None:
         """A test begins, or is tried again: what an earlier attempt found does not count."""
+        if test not in self._begun:
+            self._begun.add(test)
+            return
         self.run.scenarios = [scenario for scenario in self.run.scenarios if scenario.test != test]
+        self.run.regressions = [regression for regression in self.run.regressions if regression.test != test]
         for key in [key for key in self._names if key[0] == test]:
             del self._names[key]
 
-    def add(self, report: Any, test: str) -> None:
+    def add(self, report: Any, test: str, *, passed: bool) -> None:
         """One check, passed or failed."""
         from pytest_cachesafe.providers.capture.callsite import users_line
 
@@ -88,7 +93,7 @@ class Collector:
         name = getattr(report, "name", None) or report.gate_kind
         count = self._names[test, name] = self._names.get((test, name), 0) + 1
         data = plain(report.as_dict())
-        if not report.passed:
+        if not passed:
             locate(data, str(self.config.rootpath))
         if self.run.redact != "none":
             from pytest_cachesafe.report.redacted import redacted
@@ -96,9 +101,7 @@ class Collector:
             data = redacted(data, self.run.redact)
         shown = name if count == 1 else f"{name}#{count}"
         headline = plain(report.text(0, self.run.redact).split("\n", 1)[0])
-        self.run.scenarios.append(
-            Scenario(test, plain(shown), kind, bool(report.passed), data, users_line(2), headline)
-        )
+        self.run.scenarios.append(Scenario(test, plain(shown), kind, passed, data, users_line(2), headline))
 
     def linted(self, findings: Sequence[Mapping[str, Any]]) -> None:
         """Findings of the linter, in its JSON form; an item that is tried again says the same."""

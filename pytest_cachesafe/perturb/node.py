@@ -139,15 +139,18 @@ class NodeState:
         """Whether the test is run with generated input, so that its checks are others each time."""
         return bool(getattr(getattr(self._item, "obj", None), "is_hypothesis_test", False))
 
-    def record(self, report: Reported) -> None:
+    def record(self, report: Reported, *, passed: bool | None = None) -> None:
         """Keep a report's scalar results as properties of the test (JUnit writes them, xdist carries them).
 
         The second report in a test gets names that end in `_2`, and so on: JUnit consumers read names as keys.
+
+        Args:
+            passed: whether the assertion holds, where it asks for something else than the report does.
         """
         self.records += 1
         if self.records > self.MOST_RECORDS:
             return
-        self.collect(report)
+        self.collect(report, passed=passed)
         suffix = "" if self.records == 1 else f"_{self.records}"
         values = report.as_dict()
         # What an engine finds of the same requests stands beside what is stable of them.
@@ -159,10 +162,10 @@ class NodeState:
         for note in (*(values.get("warnings") or ()), *(values.get("notes") or ())):
             self.note(note)
 
-    def collect(self, report: Any) -> None:
+    def collect(self, report: Any, *, passed: bool | None = None) -> None:
         """Keep a report for the reports of the run, where such are asked for."""
         if self.collector is not None and hasattr(report, "gate_kind"):
-            self.collector.add(report, self.nodeid)
+            self.collector.add(report, self.nodeid, passed=bool(report.passed) if passed is None else passed)
 
     def property(self, name: str, value: Scalar) -> None:
         """Add one property to the test's report."""

@@ -102,7 +102,6 @@ def _of(report: CacheReport, request: int) -> RequestVerdict:
 
 
 def _checked(requests: Any, options: dict[str, Any]) -> CacheReport:
-    from pytest_cachesafe.perturb.node import current_node
     from pytest_cachesafe.providers.checks.check import check_requests
 
     known = ("provider", "model", "rules", "count_tokens", "prices", "name")
@@ -116,11 +115,7 @@ def _checked(requests: Any, options: dict[str, Any]) -> CacheReport:
         given = getattr(requests, key, None)
         if given is not None and options.get(key) is None:
             options[key] = given
-    report = check_requests(requests, **options)
-    node = current_node()
-    if node is not None:
-        node.record(report)
-    return report
+    return check_requests(requests, **options)
 
 
 def _settled(report: CacheReport, *, findings: bool = True) -> CacheReport:
@@ -129,7 +124,10 @@ def _settled(report: CacheReport, *, findings: bool = True) -> CacheReport:
     from pytest_cachesafe.perturb.node import current_node
 
     node = current_node()
-    if report.missed or (findings and not report.passed):
+    failed = bool(report.missed) or (findings and not report.passed)
+    if node is not None:
+        node.record(report, passed=not failed)
+    if failed:
         _locate(report, node)
         if node is None:
             raise CacheFailure(report)

@@ -118,3 +118,27 @@ def pytest_runtest_protocol(item, nextitem):
     data = json.loads((project.path / "cachesafe-report.json").read_text(encoding="utf-8"))
     assert [one["test"] for one in data["scenarios"]] == ["test_desk.py::test_it"]
     assert len(data["lint"]) == 2
+
+
+READS = """
+from pytest_cachesafe.providers.assertions import assert_cached, assert_read
+from desk import desk
+
+def test_least_share_with_findings():
+    assert_cached([desk(i) for i in range(3)] + [desk(3, clock=True)], min_share=0.1)
+
+def test_reads_less():
+    assert_read([desk(i) for i in range(3)], request=1, at_least=1_000_000)
+"""
+
+
+def test_a_check_fails_as_its_assertion_does(project: pytest.Pytester) -> None:
+    write(project, {"test_desk.py": READS})
+    run(project, "--cachesafe-report=json").assert_outcomes(passed=1, failed=1)
+    data = json.loads((project.path / "cachesafe-report.json").read_text(encoding="utf-8"))
+    least, reads = data["scenarios"]
+    assert least["passed"]
+    assert least["data"]["findings"]
+    assert not reads["passed"]
+    assert "request 1 reads about" in reads["headline"]
+    assert "at_least is 1,000,000" in reads["data"]["missed"][0]
