@@ -7,9 +7,9 @@ from itertools import count
 from pathlib import Path
 
 import pytest
+from hostile_text import PAYLOADS, any_payload
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hostile_text import PAYLOADS, any_payload
 from report_runs import any_run, many
 
 from pytest_cachesafe.gate.scenario import Regression, Run, Scenario

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hostile_text import PAYLOADS, any_payload
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hostile_text import PAYLOADS, any_payload
 from report_project import BEFORE, FILES
 from report_runs import any_run
 

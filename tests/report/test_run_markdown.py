@@ -8,9 +8,9 @@ from html.parser import HTMLParser
 from itertools import count
 
 import pytest
+from hostile_text import PAYLOADS, any_payload
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hostile_text import PAYLOADS, any_payload
 from report_runs import any_run, many
 
 from pytest_cachesafe.gate.scenario import Regression, Run, Scenario

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hostile_text import PAYLOADS, any_payload
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hostile_text import PAYLOADS, any_payload
 from report_runs import any_run
 
 from pytest_cachesafe.gate.scenario import Regression, Run, Scenario
