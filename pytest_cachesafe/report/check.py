@@ -98,6 +98,9 @@ def _finding(group: list[Finding], report: CacheReport, mode: Redact) -> Iterato
         yield f"    lost:   {_lost(group)}"
     if finding.help:
         yield f"    fix:    {finding.help}"
+    built = report.built.get((lead, before))
+    if built is not None:
+        yield f"    built:  {visible(built)}"
     sent = report.lines.get(finding.location.request if finding.location.request is not None else -1)
     if sent is not None:
         yield f"    sent:   {visible(sent)}"
