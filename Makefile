@@ -14,7 +14,7 @@ LINTED := pytest_cachesafe rules benchmarks $(filter-out examples/lint_demo/,$(w
 PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help demo test test-all bench bench-semantic lint format models encoder engines clean
+.PHONY: help demo test test-all bench bench-semantic lint format models encoder engines axe clean
 
 help:
 	@echo "make demo | test | test-all | bench | bench-semantic | lint | format | clean"
@@ -54,7 +54,11 @@ demo: models
 encoder: $(VENV)/.test
 	@$(BIN)/python -c 'from pytest_cachesafe.models import fetch; print("have", fetch("sentence-transformers/all-MiniLM-L6-v2"))'
 
-test: $(VENV)/.sdks models encoder
+# Looks for barriers in the HTML report, in a browser where there is one.
+axe: $(VENV)/.demo
+	@$(BIN)/python tests/support/fetch_axe.py
+
+test: $(VENV)/.sdks models encoder axe
 	$(PYTEST) -m "not oracle"
 
 # Other implementations to compare with; not among the dev requirements, since they bring many of their own.
@@ -66,7 +70,7 @@ $(VENV)/.oracle: $(VENV)/.sdks
 engines: $(VENV)/.test
 	@$(BIN)/python tests/support/fetch_engines.py
 
-test-all: $(VENV)/.oracle models encoder engines
+test-all: $(VENV)/.oracle models encoder engines axe
 	$(PYTEST)
 
 # The linter for the same faults that is found on PyPI: measured beside ours, used nowhere else.

@@ -51,7 +51,7 @@ def test_everything_that_was_found_is_on_the_page(project: pytest.Pytester) -> N
         # A divergence with both sides, the line that built it, what to do.
         "<dd><code>k of Northwind. Local time: <del>09:41:00.</del> Answer from",
         "<ins>09:42:00.</ins>",
-        "<dt>test</dt><dd>test_desk.py:14</dd>",
+        "<dt>line</dt><dd>test_desk.py:14</dd>",
         "put the time into the newest user message",
         # Toggles and acceptances.
         '<th scope="row">order of tools</th>',

@@ -10,7 +10,7 @@ from pytest_cachesafe.report.html.facts import Facts
 from pytest_cachesafe.report.html.markup import Content, Markup, tag
 from pytest_cachesafe.report.html.reading import mapping, rows
 from pytest_cachesafe.report.html.waterfall import meter
-from pytest_cachesafe.report.html.words import KINDS, badge, usd
+from pytest_cachesafe.report.html.words import KINDS, badge
 
 __all__ = ["counts", "overview", "verdict"]
 
@@ -39,7 +39,7 @@ def counts(run: Run, found: Sequence[Facts]) -> Markup:
     failed = sum(one.status == "failed" for one in found)
     failing = sum(regression.failed for regression in run.regressions)
     reusable, lost = sum(one.reusable for one in found), sum(one.lost for one in found)
-    about = "about " if any(one.estimated and one.reusable for one in found) else ""
+    about = ", about" if any(one.estimated and one.reusable for one in found) else ""
     tiles = [
         _tile("Checks", f"{len(found):,}", "all passed" if not failed else f"{len(found) - failed:,} passed", ""),
         _tile("Failed", f"{failed:,}", "checks", "bad" if failed else "good"),
@@ -50,33 +50,27 @@ def counts(run: Run, found: Sequence[Facts]) -> Markup:
             "bad" if failing else "warn" if run.regressions else "good",
         ),
         _tile(
-            "Tokens lost",
+            f"Tokens lost{about}",
             f"{lost:,}",
             f"{_share(lost, reusable)} of {reusable:,} reusable" if reusable else "nothing to reuse",
             "warn" if lost else "good",
-            about,
         ),
     ]
     money = [one.usd_lost for one in found if one.usd_lost is not None]
+    paid = [one.usd_paid for one in found if one.usd_paid is not None]
+    held = "if each conversation is held 1,000 times"
     if money:
-        tiles.append(_tile("Money lost", usd(sum(money)), "if each conversation is held 1,000 times", "warn", about))
-    elif any(one.usd_paid is not None for one in found):
-        paid = sum(one.usd_paid for one in found if one.usd_paid is not None)
-        tiles.append(_tile("Money", usd(paid), "if each conversation is held 1,000 times", "", about))
+        tiles.append(_tile(f"USD lost{about}", f"{sum(money):,.2f}", held, "warn"))
+    elif paid:
+        tiles.append(_tile(f"USD paid{about}", f"{sum(paid):,.2f}", held, ""))
     if run.lint:
         bad = sum(finding.get("severity") == "error" for finding in run.lint)
         tiles.append(_tile("In the source", f"{len(run.lint):,}", f"{_n(bad, 'error')}", "bad" if bad else "warn"))
     return tag("dl", *tiles, class_="tiles")
 
 
-def _tile(title: str, value: str, words: str, mood: str, about: str = "") -> Markup:
-    value, _, unit = value.partition(" ")
-    number = tag(
-        "strong",
-        tag("small", about) if about else None,
-        value,
-        tag("small", " ", unit, class_="unit") if unit else None,
-    )
+def _tile(title: str, value: str, words: str, mood: str) -> Markup:
+    number = tag("strong", value)
     return tag("div", tag("dt", title), tag("dd", number, " ", tag("span", words)), class_=f"tile {mood}".strip())
 
 

@@ -78,7 +78,7 @@ def _about(found: Facts, data: Mapping[str, Any]) -> Markup:
     scenario = found.scenario
     front_end = data.get("front_end") or (f"requests to {data['provider']}" if data.get("provider") else None)
     parts: list[tuple[str, Content]] = [
-        ("test", scenario.line or scenario.test.split("::")[0]),
+        ("line", scenario.line),
         ("front end", front_end and str(front_end)),
     ]
     if found.reusable:

@@ -44,13 +44,11 @@ white-space:nowrap}
 .verdict{font-size:1.15rem;font-weight:600;margin:.35rem 0 1rem}
 .verdict.good{color:var(--good)}
 .verdict.bad{color:var(--bad)}
-.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(9.5rem,1fr));gap:.75rem}
+.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(8.75rem,1fr));gap:.75rem}
 .tile{background:var(--card);border:1px solid var(--line);border-top:4px solid var(--new);border-radius:6px;
 padding:.6rem .8rem .7rem}
 .tile dt{color:var(--soft);font-size:.85rem}
-.tile strong small{font-weight:400;margin-right:.35em}
-.tile strong .unit{margin:0}
-.tile strong{display:block;font-size:1.4rem;line-height:1.25;font-variant-numeric:tabular-nums}
+.tile strong{display:block;font-size:1.5rem;line-height:1.25;font-variant-numeric:tabular-nums}
 .tile span{color:var(--soft);font-size:.85rem}
 .tile.bad{border-top-color:var(--lost)}
 .tile.bad strong{color:var(--bad)}
@@ -85,8 +83,8 @@ caption{text-align:left;padding:.25rem 0}
 .overview tbody th{font-weight:400}
 .overview thead th:nth-child(1){width:7.75rem}
 .overview thead th:nth-child(2){width:32%}
-.overview thead th:nth-child(3){width:10rem}
-.overview thead th:nth-child(4){width:7.5rem}
+.overview thead th:nth-child(3){width:9rem}
+.overview thead th:nth-child(4){width:7.25rem}
 .overview tbody small{display:block}
 .overview .kept .value{display:flex;align-items:center;gap:.5rem}
 .overview .kept svg{flex:1 1 4rem;min-width:3rem;height:10px}
