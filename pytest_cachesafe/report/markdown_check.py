@@ -22,6 +22,8 @@ _WIDTH = 110
 
 def details(one: Facts, redact: str) -> str:
     """The whole of a check, open where something is wrong."""
+    from pytest_cachesafe.report.html.words import money
+
     scenario = one.scenario
     opened = " open" if one.status in ("failed", "regression") else ""
     # A block of HTML ends at the first empty line; what follows is Markdown again.
@@ -32,6 +34,9 @@ def details(one: Facts, redact: str) -> str:
         parts += [block(_wrapped(scenario.headline)), ""]
     if scenario.line:
         parts += [f"Checked at {code(scenario.line, cell=False)}.", ""]
+    paid = money(one)
+    if paid is not None:
+        parts += [f"Money: {paid}.", ""]
     for group in one.groups:
         parts += [*_requests(group), ""]
     for fault in one.faults[:_FAULTS]:
@@ -113,7 +118,8 @@ def _pairs(one: Facts) -> Iterator[str]:
     for pair in pairs[:_PAIRS]:
         similarity = dollars(pair.get("similarity"))
         close = "" if similarity is None else f", cosine {similarity:.3f}"
-        merged = "merged" if pair.get("merged") else "not merged"
+        # Of texts alone nobody asked whether a cache merges them.
+        merged = {True: "merged", False: "not merged"}.get(pair.get("merged"), "judged by their words")
         yield f"**{merged}**{close}, different answer: {code(str(pair.get('different_answer')), 40, cell=False)}"
         yield ""
         yield block([f"a: {str(pair.get('a') or '')[:400]}", f"b: {str(pair.get('b') or '')[:400]}"], _WIDTH)

@@ -60,7 +60,9 @@ def findings_of(run: Run, repository: Repository) -> list[Finding]:
         by = lines.get((regression.test, regression.name))
         level = Severity.ERROR if regression.failed else Severity.WARNING
         words = regression.text.removeprefix(f"cache regression in {regression.name}: ")
-        raw = _Raw("cache-regression", f"{regression.name}: {words}", level, "if this is meant: pytest --cachesafe-update")
+        raw = _Raw(
+            "cache-regression", f"{regression.name}: {words}", level, "if this is meant: pytest --cachesafe-update"
+        )
         where = _at(by.line if by is not None else None, regression.test, repository)
         mark = fingerprint(raw.code, regression.test, regression.name)
         found[raw.code, mark] = _finding(raw, "lock-file", where, (), mark)
@@ -196,6 +198,11 @@ def _stable(data: Mapping[str, Any]) -> Iterator[_Raw]:
             built if isinstance(built, str) else None,
             f"{place}{with_}",
         )
+    for name, toggle in mapping(data.get("toggles")).items():
+        one = mapping(toggle)
+        if isinstance(one.get("failed"), str) and one["failed"]:
+            built = mapping(one.get("divergence")).get("built")
+            yield _Raw("prefix-toggle", one["failed"], built=built if isinstance(built, str) else None, place=str(name))
 
 
 def _provider(data: Mapping[str, Any]) -> Iterator[_Raw]:

@@ -30,6 +30,11 @@ _PAGES = {
         "Requests are not read from the provider's cache",
         "The usage counters that were predicted from the requests stay below what the test asks for.",
     ),
+    "prefix-toggle": (
+        "A setting or an order changes the prompt otherwise than declared",
+        "Prompts that differ in the setting share less than the test expects, or more than it was meant to. Keep "
+        "settings constant within a conversation, sort what has no order of its own, or declare the split as expected.",
+    ),
     "prefix-unstable": (
         "A prompt does not continue the one before it",
         "A cache serves the part of a prompt that an earlier one begins with. What stands behind the first difference "

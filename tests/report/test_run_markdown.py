@@ -216,6 +216,21 @@ def test_all_of_a_small_run_fits_without_a_note() -> None:
     assert "left out" not in render(any_run(words()))
 
 
+def test_texts_that_no_cache_was_asked_about_are_neither_merged_nor_not() -> None:
+    pair = {"a": "one", "b": "two", "different_answer": "certain", "spans": []}
+    assert "**judged by their words**, different answer: `certain`" in render(
+        Run([Scenario("t", "n", "collisions", True, pair)])
+    )
+    assert "**not merged**" in render(Run([Scenario("t", "n", "collisions", True, pair | {"merged": False})]))
+
+
+def test_money_is_told_where_prices_are_known() -> None:
+    [check] = [one for one in any_run(words()).scenarios if one.kind == "provider"]
+    text = render(Run([check]))
+    assert "Money: 1,000 conversations cost about 100.00 USD, about 200.00 USD without caching" in text
+    assert "lost if each conversation is held 1,000 times" in text
+
+
 def test_an_empty_run() -> None:
     assert render(Run()) == "## cachesafe: no check ran\n"
 

@@ -160,6 +160,13 @@ def test_notes_and_declared_resets_are_no_findings(repository: Path) -> None:
     assert result["message"]["text"].startswith("prompt prefix is not stable: x")
 
 
+def test_a_toggle_that_fails_is_a_finding(repository: Path) -> None:
+    data = {"toggles": {"style": {"failed": "style: keeps 0%"}, "tone": {"failed": None}}}
+    [result] = run_of(Run([Scenario("t.py::t", "n", "stable", False, data, None, "x")]), repository)["results"]
+    assert result["ruleId"] == "prefix-toggle"
+    assert result["message"]["text"] == "style: keeps 0%\nfound by t.py::t"
+
+
 def test_regressions_fail_or_warn() -> None:
     scenario = Scenario("t.py::t", "stable", "stable", True, {}, "t.py:3", "stable")
     worse = [Regression("t.py::t", "stable", "9 tokens more", True), Regression("u.py::u", "x", "a budget", False)]
