@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import lru_cache
 from typing import NamedTuple
 
 __all__ = ["Repository", "Stretch"]
@@ -27,6 +26,7 @@ class Repository:
     def __init__(self, root: str) -> None:
         self.root = os.path.realpath(root)
         self.top = _top(self.root)
+        self._read: dict[str, tuple[str, ...]] = {}
 
     def named(self, name: str) -> str:
         """A file of the run, relative to the top with forward slashes.
@@ -43,7 +43,10 @@ class Repository:
 
     def stretch(self, name: str, row: int, expression: str = "") -> Stretch:
         """Where an expression stands in a row, or the whole row without its indentation."""
-        lines = _lines(self._path(name))
+        path = self._path(name)
+        if path not in self._read:
+            self._read[path] = _lines(path)
+        lines = self._read[path]
         text = lines[row - 1].rstrip("\r\n") if 1 <= row <= len(lines) else ""
         if not text.strip():
             return Stretch(self.named(name), max(row, 1))
@@ -83,7 +86,6 @@ def _top(folder: str) -> str:
     return folder
 
 
-@lru_cache(maxsize=64)
 def _lines(path: str) -> tuple[str, ...]:
     try:
         if os.path.getsize(path) > _MOST_BYTES:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import re
+import sys
 from copy import deepcopy
 from functools import cache
 from itertools import count
@@ -85,6 +87,21 @@ def test_one_run_in_every_format(project: pytest.Pytester, monkeypatch: pytest.M
     lines = [line for line in result.outlines if line.startswith("::")]
     assert any(line.startswith("::error file=desk.py,line=") and "prefix-timestamp" in line for line in lines)
     assert all(line.startswith(("::error file=", "::warning file=", "::notice file=")) for line in lines)
+
+
+def test_workers_and_random_order_write_the_same_bytes(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("xdist", reason="pip install pytest-xdist")
+    pytest.importorskip("pytest_randomly", reason="pip install pytest-randomly")
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(sys.path))
+    wanted = "--cachesafe-report=json,markdown,sarif"
+    files = [project.path / f"cachesafe-report.{ending}" for ending in ("json", "md", "sarif")]
+    assert started(project, wanted).ret == 1
+    alone = [file.read_bytes() for file in files]
+    flags = ("-p", "pytest_cachesafe.plugin", "-p", "xdist", "-p", "randomly", "-n", "2")
+    assert project.runpytest_subprocess(*flags, wanted).ret == 1
+    assert [file.read_bytes() for file in files] == alone
 
 
 @pytest.mark.parametrize("mode", ["text", "hash"])
