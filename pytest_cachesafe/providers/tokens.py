@@ -6,7 +6,8 @@ either, so that even with its vocabularies the number would not be exact: withou
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 from pytest_cachesafe.frontends.wire import estimate
 from pytest_cachesafe.providers.blocks.block import Block
@@ -24,6 +25,18 @@ _IMAGE = Tokens(50, 1_300, 10_000)
 # A file: a page of PDF is 1,500 to 3,000 tokens of text and an image of it; 30 to 300 kB a page.
 _PAGE_BYTES = (300_000, 60_000, 5_000)
 _PAGE = Tokens(250, 2_500, 4_600)
+# What a provider puts in front of a request: a system text of its own, a date. Replies on record show up to 49 tokens
+# at Claude, and up to 85 elsewhere.
+_REQUEST = Tokens(0, 0, 60)
+_REQUEST_ELSEWHERE = Tokens(0, 0, 90)
+# Claude's and Nova's instructions on how to call tools: 159 to 530 by model in the tables of the Claude Docs ("Tool
+# use", pricing, read 2026-11-30); replies on record show 266 to 808 beyond the text of the tools.
+_TOOL_USE = Tokens(0, 400, 900)
+# The definition of a provider's own tool stands with the provider (a tool search 250, code execution 4,600 tokens in
+# replies on record); that of an MCP server's tools is fetched from there.
+_OWN_TOOL = Tokens(0, 700, 5_000)
+_TOOLSET = Tokens(0, 700, 50_000)
+_CLAUDE = frozenset(("messages", "invoke", "converse"))
 
 
 class Counter:
@@ -50,13 +63,33 @@ class Counter:
             found = self._known[block.key] = self._block(block)
         return found
 
+    def front(self, api: str, first: Block) -> Tokens:
+        """What stands in front of a request's first block without being sent; a user's counter counts what is sent."""
+        if self._count is not None:
+            return Tokens.exactly(0)
+        if api not in _CLAUDE:
+            return _REQUEST_ELSEWHERE
+        return _REQUEST + _TOOL_USE if first.level == "tools" else _REQUEST
+
     def _block(self, block: Block) -> Tokens:
         total = self.text(block.text)
         if self._count is None:
             total += _FRAME
+            if block.level == "tools":
+                total = self._tool(block, total)
         for kind, size in media(block.value):
             total += _IMAGE if kind == "image" else _pages(size)
         return total
+
+    def _tool(self, block: Block, written: Tokens) -> Tokens:
+        if block.kind != "tool":
+            return written + (_TOOLSET if block.kind == "mcp_toolset" else _OWN_TOOL)
+        said = _said(block.value)
+        if said is None:
+            return written
+        # OpenAI shows functions to its models in a short notation: names, types and descriptions, no JSON.
+        short = self.text(said)
+        return Tokens(min(short.low, written.low), (short.best + written.best) // 2, written.high)
 
     def text(self, text: str) -> Tokens:
         """Tokens of a text, without what a provider puts around it.
@@ -79,6 +112,30 @@ def count(block: Block, count_tokens: Callable[[str], int] | None = None) -> Tok
         UsageError: the user's counter returned no count.
     """
     return Counter(count_tokens).count(block)
+
+
+def _said(value: Any) -> str | None:
+    """Names, types and descriptions of an OpenAI function; None for any other tool."""
+    if not isinstance(value, Mapping) or value.get("type") != "function":
+        return None
+    function = value.get("function", value)
+    return " ".join(_words(function)) if isinstance(function, Mapping) else None
+
+
+def _words(value: Any, named: bool = False) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for key, item in value.items():
+            if named:
+                yield str(key)
+            if named or key not in ("additionalProperties", "required", "strict", "title", "$defs", "type"):
+                yield from _words(item, key == "properties")
+            elif key == "type" and isinstance(item, str):
+                yield item
+    elif isinstance(value, list):
+        for item in value:
+            yield from _words(item)
+    elif isinstance(value, str):
+        yield value
 
 
 def _pages(size: int) -> Tokens:

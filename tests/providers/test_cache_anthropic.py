@@ -302,11 +302,14 @@ def test_automatic_caching_reads_what_the_turn_before_wrote() -> None:
 
 
 def test_an_unknown_model_is_said_and_nothing_is_called_too_short() -> None:
-    prediction = ProviderCache({}, letters).request(
-        anthropic([user("q")], system=[text("s", **MARK)], model="claude-9")
-    )
-    assert split(prediction) == (1, 0, 1)
-    assert any("minimum length of this model is not known" in words for words in prediction.unsure)
+    # 512 is the least that any known model of Anthropic's caches: from there on nothing is known.
+    for n, written in ((512, 512), (511, 0)):
+        prediction = ProviderCache({}, letters).request(
+            anthropic([user("q")], system=[text("s" * n, **MARK)], model="claude-9")
+        )
+        assert split(prediction) == (written, 0, n + 1 - written)
+        assert prediction.cause is None, "too short for a limit that is not known is nothing to say"
+        assert any("minimum length of this model is not known" in words for words in prediction.unsure)
 
 
 def test_an_estimate_around_the_minimum_is_unsure() -> None:

@@ -29,20 +29,26 @@ def test_cache_points_write_and_read() -> None:
 
 
 @pytest.mark.parametrize(
-    ("system", "message", "written"),
+    ("system", "message", "written", "opened"),
     [
-        # The first checkpoint needs 1,024 tokens in front of it, the second 2,048.
-        (1_024, 1_024, 2_048),
-        (1_024, 1_023, 1_024),
-        (1_023, 1_025, 2_048),
-        (1_023, 1_000, 0),
+        # The first checkpoint that is made needs 1,024 tokens in front of it, the second 2,048 by the documents;
+        # replies on record show one that was made with fewer.
+        (1_024, 1_024, 2_048, 0),
+        (1_024, 1_023, 2_047, 1),
+        (1_023, 1_025, 2_048, 0),
+        # One that is too short is none, so that the next one is the first.
+        (1_023, 1, 1_024, 0),
+        (1_000, 23, 0, 0),
     ],
 )
-def test_the_second_checkpoint_needs_twice_the_minimum(system: int, message: int, written: int) -> None:
+def test_a_second_checkpoint_below_twice_the_minimum_is_open(
+    system: int, message: int, written: int, opened: int
+) -> None:
     provider = ProviderCache({}, letters)
     model = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
     found = provider.request(ask({"text": "m" * message}, POINT, system="s" * system, model=model))
     assert found.usage.write == written
+    assert sum("checkpoint 2 is documented to need 2,048" in words for words in found.unsure) == opened
 
 
 def test_runs_of_tool_blocks_count_each() -> None:

@@ -350,6 +350,41 @@ def test_a_switch_of_endpoint_inside_a_conversation() -> None:
     assert told(check([with_tools, without], "openai")) == [("endpoint-changed", "warning", 1, "")]
 
 
+def test_a_switch_of_provider_inside_a_conversation() -> None:
+    ask = [user("Which city?")]
+    body = anthropic([*ask, assistant("Oslo."), user("Why?")])
+    exchanges = [
+        Exchange("openai", "chat", openai(ask), model="gpt-5.4"),
+        Exchange("anthropic", "messages", body, model=body["model"]),
+    ]
+    found = only(check(exchanges))
+    assert (found.code, str(found.severity), found.location.request) == ("provider-changed", "warning", 1)
+    assert "another provider (openai before, anthropic now)" in found.message
+    assert found.data["reason"] is None, "no provider publishes a name for it"
+
+
+@pytest.mark.parametrize("switched_on", [True, False])
+def test_tools_in_some_requests_only_without_a_system_text(switched_on: bool) -> None:
+    ask, more = [user("Which city?")], [assistant("Oslo."), user("Why?")]
+    for make, definition in ((openai, function("f")), (anthropic, tool("f"))):
+        bare, full = ({}, {"tools": [definition]})
+        first, second = (bare, full) if switched_on else (full, bare)
+        bodies = [make(ask, **first), make([*ask, *more], **second)]
+        found = only(check(bodies, "openai" if make is openai else "anthropic"))
+        assert (found.code, found.location.path) == ("tools-changed", "tools")
+        assert found.data["reason"] == "tools_changed"
+
+
+@pytest.mark.parametrize(("marked", "severity"), [(True, "warning"), (False, "note")])
+def test_the_first_image_costs_only_what_is_marked(marked: bool, severity: str) -> None:
+    picture = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}}
+    first = [user("Look at " + LONG)]
+    second = [*first, assistant("Where?"), user([picture, text("Here.")])]
+    bodies = [anthropic(marked_last(m) if marked else m, system=LONG) for m in (first, second)]
+    found = [f for f in check(bodies).findings if f.code == "images-toggled"]
+    assert [str(f.severity) for f in found] == [severity]
+
+
 def test_new_items_alone_are_put_behind_what_the_provider_holds() -> None:
     said = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": "Oslo."}]}
     first = Exchange(

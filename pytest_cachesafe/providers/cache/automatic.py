@@ -45,10 +45,10 @@ class BreakpointCache:
         if ends and all(i != ends[0] for i, _ in written):
             written = sorted([*written, (ends[0], ttl)])
         outcome.read_at = hit
-        outcome.read = asked.path[hit].tokens.best if hit is not None else 0
+        outcome.read = asked.tokens(hit).best if hit is not None else 0
         usable = [
             (i, kept) for i, kept in written
-            if enough(asked.path[i].tokens, asked.model, 1.0, asked.blocks[i].path, outcome)
+            if enough(asked.tokens(i), asked, asked.blocks[i].path, outcome)
         ]  # fmt: skip
         self._bill(asked, usable, outcome)
         if hit is not None:
@@ -77,11 +77,11 @@ class BreakpointCache:
                 continue
             if not node.live(asked.now):
                 outcome.pending.append((node, ttl, asked.now + self._seconds[ttl]))
-                outcome.entries.append(Written(asked.blocks[i].path, ttl, node.tokens))
-            stretch = node.tokens.best - begin
+                outcome.entries.append(Written(asked.blocks[i].path, ttl, asked.tokens(i)))
+            stretch = asked.tokens(i).best - begin
             if stretch > 0:
                 outcome.written[ttl] = outcome.written.get(ttl, 0) + stretch
-                begin = node.tokens.best
+                begin += stretch
 
     def _cause(
         self, asked: Asked, usable: list[tuple[int, str]], written: list[tuple[int, str]], hit: int | None
@@ -98,7 +98,7 @@ class BreakpointCache:
             return None
         if not written:
             return "no-marker"
-        return None if usable else "below-minimum"
+        return None if usable or not asked.limited else "below-minimum"
 
 
 class PrefixKept:
@@ -117,12 +117,13 @@ class PrefixKept:
         """Look up; nothing is billed for writing."""
         outcome = Outcome()
         shared, index = self._shared(asked, counter)
-        if shared.best and enough(shared, asked.model, 1.0, "the shared prefix", outcome):
+        shared = asked.within(shared)
+        if shared.best and enough(shared, asked, "the shared prefix", outcome):
             outcome.read = shared.best // self._unit * self._unit // self._floor * self._floor
             outcome.read_at = index if outcome.read else None
             outcome.unsure.append(self._note)
         elif shared.best:
-            outcome.cause = "below-minimum"
+            outcome.cause = "below-minimum" if asked.limited else None
         elif any(node.until > float("-inf") for node in asked.path[:1]):
             outcome.cause = "expired"
         elif any(node.waiting for node in asked.path[:1]):

@@ -14,7 +14,7 @@ from pytest_cachesafe.providers.blocks.builder import mapping
 from pytest_cachesafe.providers.cache.usage import Usage
 from pytest_cachesafe.providers.exchange import Exchange
 
-__all__ = ["counters", "from_counters"]
+__all__ = ["counters", "from_counters", "told"]
 
 
 def counters(usage: Usage, exchange: Exchange, event: str | None = None) -> dict[str, Any]:
@@ -34,6 +34,13 @@ def from_counters(given: Mapping[str, Any], exchange: Exchange) -> Usage:
     The numbers are the provider's, so `exact` is True. Bedrock's InvokeModel headers are not read.
     """
     return _READERS[exchange.api](given)
+
+
+def told(exchange: Exchange) -> int | None:
+    """All input tokens of a request as its provider counted them; None where it did not, or the count is predicted."""
+    if exchange.usage is None or exchange.predicted:
+        return None
+    return from_counters(exchange.usage, exchange).total or None
 
 
 def _n(given: Mapping[str, Any], *names: str) -> int:

@@ -26,7 +26,7 @@ class MarkedCache:
         self._lookback = int(facts["lookback"].value)
         self._seconds = {ttl: facts[f"ttl.{ttl}"].value for ttl in ("5m", "1h")}
         each = facts.get("minimum.each")
-        # Bedrock: the n-th checkpoint needs n times the minimum in front of it.
+        # Bedrock: the n-th checkpoint that is made needs n times the minimum in front of it.
         self._each = each.value if each is not None else None
 
     def request(self, asked: Asked) -> Outcome:
@@ -35,7 +35,7 @@ class MarkedCache:
         marks = self._marks(asked)
         hit = self._find(asked, marks)
         outcome.read_at = hit
-        outcome.read = asked.path[hit].tokens.best if hit is not None else 0
+        outcome.read = asked.tokens(hit).best if hit is not None else 0
         usable = self._long_enough(asked, marks, outcome)
         self._bill(asked, usable, outcome)
         self._refresh(asked, marks, hit)
@@ -70,17 +70,26 @@ class MarkedCache:
         return None
 
     def _long_enough(self, asked: Asked, marks: list[tuple[int, Marker]], outcome: Outcome) -> list[tuple[int, Marker]]:
-        usable = []
-        for n, (at, marker) in enumerate(marks):
-            times = self._each * (n + 1) if self._each is not None else 1.0
-            if enough(asked.path[at].tokens, asked.model, times, asked.blocks[at].path, outcome):
-                usable.append((at, marker))
+        usable: list[tuple[int, Marker]] = []
+        for at, marker in marks:
+            where = asked.blocks[at].path
+            if not enough(asked.tokens(at), asked, where, outcome):
+                continue
+            if usable and self._each is not None and asked.model is not None and asked.model.minimum is not None:
+                n = len(usable) + 1
+                least = int(asked.model.minimum.value * self._each * n)
+                if not asked.tokens(at).at_least(least):
+                    outcome.unsure.append(
+                        f"{where}: checkpoint {n} is documented to need {least:,} tokens in front of it; replies show "
+                        "that fewer are written as well"
+                    )
+            usable.append((at, marker))
         return usable
 
     def _bill(self, asked: Asked, usable: list[tuple[int, Marker]], outcome: Outcome) -> None:
         """A: tokens at the hit; B: at the last 1h marker behind it, or A; C: at the last marker behind it, or B."""
         at_hit = -1 if outcome.read_at is None else outcome.read_at
-        behind = [(asked.path[i].tokens.best, marker.ttl) for i, marker in usable if i > at_hit]
+        behind = [(asked.tokens(i).best, marker.ttl) for i, marker in usable if i > at_hit]
         a = outcome.read
         b = max([a, *(n for n, ttl in behind if ttl == "1h")])
         c = max([b, *(n for n, _ in behind)])
@@ -89,7 +98,7 @@ class MarkedCache:
             node = asked.path[i]
             if marker.ttl in self._seconds and not node.live(asked.now):
                 outcome.pending.append((node, marker.ttl, asked.now + self._seconds[marker.ttl]))
-                outcome.entries.append(Written(asked.blocks[i].path, marker.ttl, node.tokens))
+                outcome.entries.append(Written(asked.blocks[i].path, marker.ttl, asked.tokens(i)))
 
     def _refresh(self, asked: Asked, marks: list[tuple[int, Marker]], hit: int | None) -> None:
         """Reading renews an entry for its own lifetime, and those at markers in front of it, which were used too."""
@@ -118,4 +127,4 @@ class MarkedCache:
             return None
         if not marks:
             return "no-marker"
-        return None if usable else "below-minimum"
+        return None if usable or not asked.limited else "below-minimum"

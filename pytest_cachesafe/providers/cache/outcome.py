@@ -37,10 +37,27 @@ class Asked:
     now: float
     # Lookback positions, where they are not those of the blocks.
     positions: Sequence[int] | None = None
+    # All input tokens of the request as its provider counted them, where that is known.
+    told: int | None = None
+    # Fewest tokens that any known model of the provider caches.
+    least: int | None = None
+
+    @property
+    def limited(self) -> bool:
+        """Whether the fewest tokens that the model caches are known."""
+        return self.model is not None and self.model.minimum is not None
 
     def position(self, index: int) -> int:
         """Lookback position of a block."""
         return self.blocks[index].position if self.positions is None else self.positions[index]
+
+    def tokens(self, index: int) -> Tokens:
+        """Length of the prefix that ends with a block, within what the provider's own total leaves of it."""
+        return self.within(self.path[index].tokens)
+
+    def within(self, prefix: Tokens) -> Tokens:
+        """The same of any prefix."""
+        return prefix.within(self.path[-1].tokens, self.told) if self.path else prefix
 
 
 @dataclass(slots=True)
@@ -62,12 +79,15 @@ class Outcome:
     unsure: list[str] = field(default_factory=list)
 
 
-def enough(tokens: Tokens, model: ModelRules | None, times: float, where: str, outcome: Outcome) -> bool:
+def enough(tokens: Tokens, asked: Asked, where: str, outcome: Outcome) -> bool:
     """Whether a prefix is long enough to be cached; the best estimate decides where its band holds the limit."""
+    model = asked.model
     if model is None or model.minimum is None:
-        outcome.unsure.append(f"{where}: the minimum length of this model is not known")
-        return True
-    minimum = int(model.minimum.value * times)
+        short = asked.least is not None and tokens.at_least(asked.least) is False
+        words = f", and every known one of its provider is above {tokens.best:,}" if short else ""
+        outcome.unsure.append(f"{where}: the minimum length of this model is not known{words}")
+        return not short
+    minimum = int(model.minimum.value)
     sure = tokens.at_least(minimum)
     if sure is None:
         outcome.unsure.append(f"{where}: {tokens} tokens, {minimum:,} are the minimum of {model.id}")

@@ -12,7 +12,7 @@ from pytest_cachesafe.providers.blocks.builder import SERVER_RESULTS, THINKING, 
 from pytest_cachesafe.providers.blocks.layout import RUNS, Layouter
 from pytest_cachesafe.providers.blocks.settings import level_of
 from pytest_cachesafe.providers.cache.automatic import BreakpointCache, PrefixKept
-from pytest_cachesafe.providers.cache.counters import from_counters
+from pytest_cachesafe.providers.cache.counters import told
 from pytest_cachesafe.providers.cache.held import Held
 from pytest_cachesafe.providers.cache.marked import MarkedCache
 from pytest_cachesafe.providers.cache.outcome import Asked, Outcome, Written
@@ -88,6 +88,7 @@ class ProviderCache:
         self.counter = Counter(count_tokens)
         self._layouter = Layouter()
         self._marked: dict[str, MarkedCache] = {}
+        self._leasts: dict[str, int | None] = {}
         self.reset()
 
     def reset(self) -> None:
@@ -114,6 +115,7 @@ class ProviderCache:
         provider = self.rules.provider(exchange.provider)
         model = self.rules.for_exchange(exchange)
         asked = _asked(exchange, layout, model, self._now)
+        asked.told, asked.least = told(exchange), self._least(provider)
         levels = {name: _level(name, provider, model) for name in layout.settings}
         blocks, path = asked.blocks, self._walk(_account(exchange), asked.blocks, gates(layout.settings, levels))
         asked.path = path
@@ -126,14 +128,14 @@ class ProviderCache:
             outcome.unsure.append(
                 "the history that the provider holds for this request was not seen: it is not counted"
             )
-        before, miss, missed = self._compare(exchange, layout, path)
+        before, miss, missed = self._compare(exchange, layout, asked)
         outcome.unsure += _open(provider, before, layout)
         self._note(exchange, outcome)
         self._held.note(exchange, whole)
         total = path[-1].tokens if path else Tokens.exactly(0)
         return Prediction(
-            usage=_usage(outcome, total, exchange),
-            total=total,
+            usage=_usage(outcome, asked.within(total).best, exact=total.exact),
+            total=asked.within(total),
             layout=layout,
             miss=miss,
             missed=missed,
@@ -160,9 +162,15 @@ class ProviderCache:
                 known = nodes[:n]
                 if n >= len(others) - 2:
                     break
-        path = walk(root, blocks, keys, self.counter, known)
+        path = walk(root, blocks, keys, self.counter, known, str(account[2]))
         self._recent.appendleft((name, blocks, path))
         return path
+
+    def _least(self, provider: ProviderRules) -> int | None:
+        if provider.provider not in self._leasts:
+            known = [int(model.minimum.value) for model in provider.models.values() if model.minimum is not None]
+            self._leasts[provider.provider] = min(known, default=None)
+        return self._leasts[provider.provider]
 
     def _outcome(self, asked: Asked, exchange: Exchange, layout: Layout, provider: ProviderRules) -> Outcome:
         if exchange.provider in ("anthropic", "bedrock") and exchange.api in ("messages", "invoke", "converse"):
@@ -226,7 +234,7 @@ class ProviderCache:
         self._pending = waiting
 
     def _compare(
-        self, exchange: Exchange, layout: Layout, path: Sequence[Node]
+        self, exchange: Exchange, layout: Layout, asked: Asked
     ) -> tuple[Layout | None, str | None, int | None]:
         """The request that this one names, or goes on from; the published reason; tokens behind the difference."""
         first = next((block.key for block in layout.blocks if block.level == "messages"), None)
@@ -244,9 +252,10 @@ class ProviderCache:
         if reason is None:
             return before.layout, None, None
         at = first_difference(before.layout.blocks, layout.blocks) if before.exchange.model == exchange.model else 0
-        at = min(at or 0, len(path))
-        total = path[-1].tokens.best if path else 0
-        return before.layout, reason, total - (path[at - 1].tokens.best if at else 0)
+        n = len(asked.path)
+        at = min(at or 0, n)
+        total = asked.tokens(n - 1).best if n else 0
+        return before.layout, reason, total - (asked.tokens(at - 1).best if at else 0)
 
 
 def _open(provider: ProviderRules, before: Layout | None, after: Layout) -> Iterator[str]:
@@ -318,14 +327,6 @@ def _speaks(block: Block) -> bool:
     return block.level == "messages" and block.role == "user" and block.kind != "tool_result"
 
 
-def _usage(outcome: Outcome, total: Tokens, exchange: Exchange) -> Usage:
-    """The split in tokens. Where the provider's own total is known, estimates are scaled to it."""
-    read, written, whole = outcome.read, dict(outcome.written), total.best
-    if not total.exact and exchange.usage is not None and not exchange.predicted:
-        told = from_counters(exchange.usage, exchange).total
-        if told and whole:
-            read = read * told // whole
-            written = {ttl: n * told // whole for ttl, n in written.items()}
-            whole = told
-    uncached = whole - read - sum(written.values())
-    return Usage(whole, read, uncached, tuple((ttl, n) for ttl, n in written.items() if n), exact=total.exact)
+def _usage(outcome: Outcome, total: int, *, exact: bool) -> Usage:
+    written = tuple((ttl, n) for ttl, n in outcome.written.items() if n)
+    return Usage(total, outcome.read, total - outcome.read - sum(outcome.written.values()), written, exact=exact)

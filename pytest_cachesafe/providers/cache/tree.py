@@ -69,12 +69,18 @@ def _fixed(value: Any, inside: bool = False) -> str:
 
 
 def walk(
-    root: Node, blocks: Sequence[Block], keys: Mapping[Level, bytes], counter: Counter, known: Sequence[Node] = ()
+    root: Node,
+    blocks: Sequence[Block],
+    keys: Mapping[Level, bytes],
+    counter: Counter,
+    known: Sequence[Node] = (),
+    api: str = "",
 ) -> list[Node]:
     """The node of every block's prefix, made where there is none yet.
 
     Args:
         known: nodes of the first blocks, from another request with the same keys and these very blocks.
+        api: of the request; what its provider puts in front of the first block is counted with that.
     """
     path = list(known)
     level = LEVELS.index(blocks[len(path) - 1].level) if path else 0
@@ -85,7 +91,10 @@ def walk(
             node = _through(node, keys[LEVELS[level]])
         child = node.children.get(block.key)
         if child is None:
-            child = node.children[block.key] = Node(node.tokens + counter.count(block), node, block)
+            tokens = node.tokens + counter.count(block)
+            if not path:
+                tokens += counter.front(api, block)
+            child = node.children[block.key] = Node(tokens, node, block)
         path.append(child)
         node = child
     return path

@@ -34,6 +34,19 @@ class Tokens:
             return True
         return False if self.high < minimum else None
 
+    def within(self, whole: Tokens, told: int | None) -> Tokens:
+        """An estimated prefix of `whole`, held against the provider's own count of the whole.
+
+        What stands behind the prefix is not in it; what a provider adds (tool instructions, a system text) stands in
+        front and is.
+        """
+        if told is None or self.exact:
+            return self
+        low = max(told - (whole.high - self.high), 0)
+        high = max(told - (whole.low - self.low), low)
+        share = self.best * told // whole.best if whole.best else 0
+        return Tokens(low, min(max(share, low), high), high)
+
     def __str__(self) -> str:
         return f"{self.best:,}" if self.exact else f"about {self.best:,} ({self.low:,} to {self.high:,})"
 

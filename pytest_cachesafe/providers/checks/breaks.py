@@ -64,10 +64,14 @@ def _earlier(asked: Sequence[Asked], item: Asked) -> list[Asked]:
 
 
 def _against(parent: Asked, item: Asked, contents: Contents) -> list[Break]:
-    told = [] if parent.shows("settings") and item.shows("settings") else ["model-changed", "endpoint-changed"]
+    told = (
+        []
+        if parent.shows("settings") and item.shows("settings")
+        else ["model-changed", "endpoint-changed", "provider-changed"]
+    )
     changed = changes(parent.exchange, parent.layout, item.exchange, item.layout)
     settings = [_of_setting(c, parent, item) for c in changed if not told or c.code in told]
-    if settings and settings[0].code == "endpoint-changed":
+    if settings and settings[0].code in ("endpoint-changed", "provider-changed"):
         return settings[:1]
     assert parent.chat is not None
     assert item.chat is not None

@@ -230,7 +230,8 @@ class _Check:
             if found.code == "thinking-dropped" and not keeps:
                 # Once the user speaks again, the interface would have taken it out by itself.
                 weight = Severity.WARNING
-            if found.note:
+            if found.note or (found.code == "images-toggled" and _never_marked(parent)):
+                # Whoever marks nothing has no cached messages to lose by a first image.
                 weight = Severity.NOTE
             yield of_break(found, parent, item, weight, self.weigher)
 
@@ -246,6 +247,10 @@ class _Check:
             count = times[item.conversation, found.code]
             weight = severity_of(found.code, times=count, provider=item.exchange.provider)
             yield of_unread(found, parent, item, weight, self.weigher)
+
+
+def _never_marked(item: Asked) -> bool:
+    return item.shows("markers") and not marked(item)
 
 
 def _break_even(asked: Sequence[Asked], weigher: Weigher) -> dict[str, list[dict[str, Any]]]:

@@ -122,6 +122,9 @@ CODES: dict[str, Code] = {
         "once", "another model; caches are per model", "keep one model per conversation",
         "model_changed", "model_changed",
     ),
+    "provider-changed": Code(
+        "once", "another provider; each has a cache of its own", "keep one provider per conversation",
+    ),
     "endpoint-changed": Code(
         "once", "another interface of the provider; caches do not carry over", "keep one interface per conversation",
         "unavailable", "unavailable",

@@ -102,6 +102,9 @@ def _kept(key: str, value: Any) -> Any:
 def _named(divergence: Divergence, a: Chat, b: Chat, pa: Prompt, pb: Prompt) -> Difference:
     part = divergence.location.part
     rank = _RANKS.get(part, MESSAGES)
+    if part != "tools" and bool(_tools(pa)) != bool(_tools(pb)):
+        # Without a system text the difference stands where the messages begin.
+        rank = TOOLS
     path = _path(divergence)
     if rank == TOOLS:
         code, path = _tools_code(divergence, pa, pb, path)

@@ -133,7 +133,8 @@ def _lost(found: Break, parent: Asked, item: Asked, weigher: Weigher) -> Tokens:
     end = ends[-1] + 1 if ends else len(blocks)
     if found.code in ("prompt-cache-key-changed", "prompt-cache-key-shared"):
         return weigher.prefix(parent, end)
-    return weigher.total(blocks[first_lost(found, parent, item) : end])
+    start = first_lost(found, parent, item)
+    return weigher.total(blocks[start:end]) if start else weigher.prefix(parent, end)
 
 
 def _loss(lost: Tokens, item: Asked, weigher: Weigher) -> dict[str, Any]:

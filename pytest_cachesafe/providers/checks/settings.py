@@ -58,6 +58,8 @@ class Change:
 
 def changes(a: Exchange, one: Layout, b: Exchange, other: Layout) -> list[Change]:
     """Settings of `b` that void what `a` wrote, in the order in which providers render them."""
+    if a.provider != b.provider:
+        return [Change(ALL, "provider-changed", "", a.provider, b.provider)]
     if a.api != b.api:
         return [Change(ALL, "endpoint-changed", "", a.path or a.api, b.path or b.api)]
     return sorted(_changes(a, one, b, other), key=lambda change: change.rank)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_cachesafe.providers.blocks.block import Block
+from pytest_cachesafe.providers.cache.counters import told
 from pytest_cachesafe.providers.cache.usage import Tokens
 from pytest_cachesafe.providers.checks.requests import Asked
 from pytest_cachesafe.providers.rules.load import Rules
@@ -40,8 +41,13 @@ class Weigher:
         return Tokens(sum(c.low for c in counts), sum(c.best for c in counts), sum(c.high for c in counts))
 
     def prefix(self, item: Asked, count: int) -> Tokens:
-        """Tokens of the first `count` blocks of a request."""
-        return self.total(item.layout.blocks[:count])
+        """Tokens of the first `count` blocks of a request, with what its provider puts in front of them."""
+        blocks = item.layout.blocks
+        if not blocks or not count:
+            return Tokens.exactly(0)
+        start = self._counter.front(item.exchange.api, blocks[0])
+        found, counted = start + self.total(blocks[:count]), told(item.exchange)
+        return found if counted is None else found.within(start + self.total(blocks), counted)
 
     def model(self, item: Asked) -> ModelRules | None:
         """What is known of a request's model; prices are filled in from the extra where ours are unknown."""
