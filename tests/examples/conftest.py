@@ -46,7 +46,8 @@ def run() -> Run:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             encoding="utf-8",
-            timeout=120,
+            # Real models on a busy machine: the bound is there so that nothing hangs forever.
+            timeout=300,
             check=False,
         )
 

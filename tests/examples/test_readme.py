@@ -16,8 +16,10 @@ from pathlib import Path
 import pytest
 
 import pytest_cachesafe
+from pytest_cachesafe.cli import _COMMANDS as COMMANDS
 from pytest_cachesafe.commands.lint import add as add_lint
 from pytest_cachesafe.configuration import LINT_KEYS
+from pytest_cachesafe.gate.expression import DEFAULT, METRICS
 from pytest_cachesafe.lint.settings import load_settings
 from pytest_cachesafe.options import OPTIONS
 from pytest_cachesafe.prefix.causes import CAUSES
@@ -26,11 +28,18 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PYTEST = ("-m", "pytest", "-p", "pytest_cachesafe.plugin", "--color=no")
+SDKS = "needs the anthropic and openai SDKs: pip install 'pytest-cachesafe[providers]'"
 
 
 def blocks(language: str) -> list[str]:
     """The fenced blocks of one language."""
     return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def block_with(text: str, language: str = "python") -> str:
+    """The one block that holds a text."""
+    (found,) = (block for block in blocks(language) if text in block)
+    return found
 
 
 def rows(heading: str) -> str:
@@ -70,6 +79,8 @@ def arguments(command: str) -> tuple[str, ...]:
 @pytest.mark.usefixtures("smollm2_tokenizer_dir", "qwen3_dir")
 @pytest.mark.parametrize("number", range(len(blocks("console"))))
 def test_commands_print_what_is_shown(number: int, project_copy: Path, run: Run) -> None:
+    if "provider_traffic" in blocks("console")[number] and "observe" in blocks("console")[number]:
+        pytest.importorskip("anthropic", reason=SDKS)
     folder, status, count = project_copy, 0, 0
     for command, shown in steps(blocks("console")[number]):
         if command.startswith("cd "):
@@ -90,6 +101,8 @@ def test_commands_print_what_is_shown(number: int, project_copy: Path, run: Run)
 
 @pytest.mark.usefixtures("smollm2_tokenizer_dir")
 def test_python_runs(tmp_path: Path, run: Run) -> None:
+    pytest.importorskip("anthropic", reason=SDKS)
+    pytest.importorskip("openai", reason=SDKS)
     sources = blocks("python")
     for number, source in enumerate(sources):
         assert "def test_" in source, f"Python block {number} tests nothing"
@@ -105,7 +118,7 @@ def test_python_runs(tmp_path: Path, run: Run) -> None:
 
 def test_first_test_catches_a_clock(tmp_path: Path, run: Run) -> None:
     clock = '"system": f"It is {datetime.now():%H:%M}."'
-    source = "from datetime import datetime\n" + blocks("python")[0].replace('"system": SYSTEM', clock)
+    source = "from datetime import datetime\n" + block_with("build_request").replace('"system": SYSTEM', clock)
     assert clock in source
     (tmp_path / "test_with_clock.py").write_text(source, encoding="utf-8")
 
@@ -149,6 +162,64 @@ def test_tables_are_complete() -> None:
 
     api = rows("The API")
     assert [name for name in pytest_cachesafe.__all__ if name != "__version__" and f"`{name}" not in api] == []
+
+
+def test_commands_are_complete() -> None:
+    shown = re.findall(
+        r"`cachesafe ([a-z]+)", "".join(re.findall(r"^\| (`cachesafe .*?) \|", rows("Command line"), re.MULTILINE))
+    )
+    assert sorted(shown) == sorted(COMMANDS)
+
+
+def test_what_fails_is_complete() -> None:
+    section = rows("The gate")
+    shown = re.findall(r"^\| `([a-z]+)[`:]", section, re.MULTILINE)
+    assert [name for name in METRICS if name not in shown] == []
+    assert f"Default: `{DEFAULT}`" in section
+
+
+def test_gate_options_are_some() -> None:
+    (table,) = [table for table in tables() if "[tool.pytest.ini_options]" in table]
+    given = dict(re.findall(r"^(cachesafe_\w+) = \"?(.*?)\"?$", table, re.MULTILINE))
+    known = {option.dest: option for option in OPTIONS}
+    parsed = {known[name].name: known[name].parse(value) for name, value in given.items()}
+    assert parsed.keys() == {"gate", "compare_fail", "prefix_change", "min_cached_share"}
+    assert parsed["min_cached_share"] == 0.8
+
+
+def test_provider_rules_in_the_configuration_are_some(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pytest_cachesafe.providers.rules.load import load_rules
+
+    (table,) = [table for table in tables() if "[tool.cachesafe.providers" in table]
+    (tmp_path / "pyproject.toml").write_text(table, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    rules = load_rules()
+    mine = rules.model("openai", "my-deployment")
+    assert mine is not None
+    assert mine.prices == getattr(rules.model("openai", "gpt-5.6-sol"), "prices", None)
+    theirs = rules.model("anthropic", "claude-sonnet-4-6")
+    assert theirs is not None
+    assert theirs.minimum is not None
+    assert theirs.minimum.value == 2048
+
+
+def test_the_action_has_what_the_workflow_gives_it() -> None:
+    yaml = pytest.importorskip("yaml", reason="comes with transformers")
+    steps_shown = yaml.safe_load(block_with("actions/checkout", "yaml"))
+    inputs = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))["inputs"]
+    (uses,) = [step for step in steps_shown if "OWNER" in step.get("uses", "")]
+    assert uses["with"].keys() <= inputs.keys()
+
+
+def test_links_lead_somewhere() -> None:
+    heads = re.findall(
+        r"^#{2,3} (.*)$", re.sub(r"^```.*?^```$", "", README, flags=re.MULTILINE | re.DOTALL), re.MULTILINE
+    )
+    anchors = {re.sub(r"[^\w\- ]", "", head.lower()).replace(" ", "-") for head in heads}
+    links = re.findall(r"\]\(([^)\s]+)\)", README)
+    assert [link for link in links if link.startswith("#") and link[1:] not in anchors] == []
+    files = [link.partition("#")[0] for link in links if not link.startswith(("#", "http"))]
+    assert [file for file in files if not (ROOT / file).exists()] == []
 
 
 def test_lint_configuration_is_one(tmp_path: Path) -> None:
@@ -196,7 +267,7 @@ def test_lint_tables_are_complete() -> None:
 
 def test_hook_is_one() -> None:
     yaml = pytest.importorskip("yaml", reason="comes with transformers")
-    (shown,) = blocks("yaml")
+    shown = block_with("repos:", "yaml")
     ids = {hook["id"] for repo in yaml.safe_load(shown)["repos"] for hook in repo["hooks"]}
     offered = {hook["id"] for hook in yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))}
     assert ids < offered
