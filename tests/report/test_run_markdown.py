@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from report_runs import any_run, many
 
 from pytest_cachesafe.gate.scenario import Regression, Run, Scenario
-from pytest_cachesafe.report.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, render
+from pytest_cachesafe.report.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, Block, fitted, render
 from pytest_cachesafe.report.mdtext import block, code, html_code
 
 _COMMAND = re.compile(r"^\s*(::|##\[)|##(vso|teamcity)?\[", re.IGNORECASE | re.MULTILINE)
@@ -210,6 +210,25 @@ def test_what_failed_is_kept_when_not_all_fits() -> None:
     assert sum(one.test in text for one in failed) == len(failed)
     passed = [one for one in run.scenarios if one.passed and one.kind == "stable"]
     assert sum(f"✅ passed | `{one.test[:30]}" in text for one in passed) < len(passed)
+
+
+@given(st.lists(st.tuples(st.integers(1, 3), st.integers(1, 200)), max_size=40), st.integers(700, 3_000))
+def test_no_row_is_missing_in_between_and_the_limit_holds(sizes: list[tuple[int, int]], limit: int) -> None:
+    blocks = [Block(0, "head")]
+    blocks += [Block(rank, f"{number}:" + "é" * size, "row") for number, (rank, size) in enumerate(sizes)]
+    text = fitted(blocks, limit)
+    assert len(text.encode()) <= limit
+    kept = {int(line.split(":")[0]) for line in text.splitlines() if ":é" in line}
+    order = sorted(range(len(sizes)), key=lambda number: sizes[number][0])
+    # What is kept is a beginning of what matters most, so that "the first n" is always true.
+    assert kept == set(order[: len(kept)])
+    assert f"… left out: {len(sizes) - len(kept)} row" in text or len(kept) == len(sizes)
+
+
+def test_the_note_fits_into_the_limit() -> None:
+    text = fitted([Block(1, "x" * 49, "row") for _ in range(100)], 2_500)
+    assert "left out" in text
+    assert len(text.encode()) <= 2_500
 
 
 def test_all_of_a_small_run_fits_without_a_note() -> None:
