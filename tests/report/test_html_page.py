@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from html.parser import HTMLParser
 from itertools import cycle
@@ -96,8 +97,9 @@ def harmless(text: str) -> str:
 def check_structure(given: list[str]) -> None:
     page = parsed(render(any_run(texts_from(cycle(given)))))
     plain = parsed(render(any_run(texts_from(cycle([harmless(text) for text in given])))))
-    assert page.found == plain.found
-    assert page.links == plain.links
+    # Checks stand in the order of their names, which are other ones.
+    assert Counter(page.found) == Counter(plain.found)
+    assert Counter(page.links) == Counter(plain.links)
     assert page.ids == plain.ids
     assert all(re.fullmatch(r"#[a-z]+(-\d+)?", link) for link in page.links)
 
@@ -244,6 +246,8 @@ def test_long_conversations_show_the_requests_that_lose() -> None:
         ("You have ", "9 orders open today.", "10 orders open today.", "9", "10"),
         ("Say: ", "hello to all of them, please", "goodbye now to all of them, please", "hello", "goodbye now"),
         ("Say: ", "", "more", "(ends here)", "more"),
+        ("", "Tools: orders and parcels", "Be warm. Tools: orders and parcels", "(nothing)", "Be warm. "),
+        ("", "low", "high", "low", "high"),
     ],
 )
 def test_what_changed_is_marked_whole(lead: str, before: str, after: str, deleted: str, inserted: str) -> None:

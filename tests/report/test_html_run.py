@@ -54,7 +54,7 @@ def test_everything_that_was_found_is_on_the_page(project: pytest.Pytester) -> N
         "<dt>line</dt><dd>test_desk.py:14</dd>",
         "put the time into the newest user message",
         # Toggles and acceptances.
-        '<th scope="row">order of tools</th>',
+        '<th scope="row" role="rowheader">order of tools</th>',
         "cause=reasoning_dropped, reason=the template drops it",
         "no longer happens: remove it",
         # Collisions with what differs marked.

@@ -29,7 +29,7 @@ def scenario_section(found: Facts, anchor: str, redact: str, *, shown: bool = Fa
     head = tag(
         "summary",
         badge(found.status),
-        tag("h3", scenario.test, tag("small", f" {scenario.name}")),
+        tag("h3", scenario.test, tag("small", f" {scenario.name}") if scenario.name != scenario.kind else None),
         tag("span", KINDS.get(scenario.kind, scenario.kind), class_="kind"),
     )
     body = tag("div", *_body(found, redact), class_="body", id=anchor, tabindex="-1")
@@ -110,11 +110,7 @@ def _fault(fault: Fault, redact: str, *, told: bool, main: bool) -> Markup:
         for name, value in shown
         if value
     ]
-    text = (
-        window(fault.lead, fault.before, fault.after, plain=redact != "none" or not fault.lead)
-        if fault.has_text
-        else None
-    )
+    text = window(fault.lead, fault.before, fault.after, plain=redact != "none") if fault.has_text else None
     return tag(
         "div",
         tag("h4", badge(fault.severity), " ", fault.code),
@@ -136,24 +132,30 @@ def _toggles(toggles: Mapping[str, Any]) -> Markup | None:
         idle, failed = one.get("idle"), one.get("failed")
         share = f"{min(float(kept), 1.0):.0%}" if isinstance(kept, (int, float)) and not idle else "–"
         tried = one.get("value")
-        verdict: Content = badge("failed") if failed else badge("warning", "idle") if idle else badge("passed")
-        body.append(
-            tag(
-                "tr",
-                tag("th", f"order of {name}" if one.get("kind") == "order" else str(name), scope="row"),
-                tag("td", "–" if tried is None else tag("code", repr(tried) if not isinstance(tried, str) else tried)),
-                tag("td", str(one.get("expect") or "")),
-                tag("td", "nothing was compared" if idle else str(one.get("observed") or "")),
-                tag("td", share, class_="number"),
-                tag("td", verdict),
-            )
-        )
+        asked = one.get("expect") != "report"
+        verdict = badge("failed") if failed else badge("warning", "idle") if idle else badge("passed")
+        if not (failed or idle or asked):
+            verdict = badge("note", "reported")
+        cells: list[Content] = [
+            "–" if tried is None else tag("code", repr(tried) if not isinstance(tried, str) else tried),
+            str(one.get("expect") or ""),
+            "nothing was compared" if idle else str(one.get("observed") or ""),
+            share,
+            verdict,
+        ]
+        label = f"order of {name}" if one.get("kind") == "order" else str(name)
+        row = tag("th", label, scope="row", role="rowheader"), *(tag("td", cell, role="cell") for cell in cells)
+        body.append(tag("tr", *row, role="row"))
     names = ("setting or order", "worst value", "expected", "observed", "kept", "verdict")
-    head = tag("tr", *(tag("th", name, scope="col") for name in names))
+    head = tag("tr", *(tag("th", name, scope="col", role="columnheader") for name in names), role="row")
     return tag(
-        "table", tag("caption", "Toggles: settings and orders tried"), tag("thead", head), tag("tbody", *body),
-        class_="plain",
-    )  # fmt: skip
+        "table",
+        tag("caption", "Toggles: settings and orders tried"),
+        tag("thead", head, role="rowgroup"),
+        tag("tbody", *body, role="rowgroup"),
+        class_="plain toggles",
+        role="table",
+    )
 
 
 def _accepted(items: list[Mapping[str, Any]]) -> Markup | None:

@@ -76,7 +76,7 @@ th,td{text-align:left;vertical-align:top;padding:.4rem .6rem;border-bottom:1px s
 thead th{color:var(--soft);font-size:.8rem;font-weight:600;vertical-align:bottom}
 tbody th{font-weight:600}
 caption{text-align:left;padding:.25rem 0}
-.number,.n{text-align:right;font-variant-numeric:tabular-nums}
+.n{text-align:right;font-variant-numeric:tabular-nums}
 .label{display:none}
 .overview{table-layout:fixed;background:var(--card);border:1px solid var(--line);border-radius:6px}
 .overview tbody tr:last-child>*{border-bottom:0}
@@ -94,7 +94,7 @@ caption{text-align:left;padding:.25rem 0}
 .overview .result .badge{white-space:nowrap}
 .overview .tokens-lost .value{white-space:nowrap}
 .waterfall{margin:.5rem 0 1rem;table-layout:fixed}
-.waterfall th:first-child{width:14.5rem}
+.waterfall thead th:first-child{width:14.5rem}
 .waterfall tbody th{font-weight:400}
 .waterfall tbody small{margin-left:.25em}
 .waterfall thead th:nth-child(n+3){width:7.5rem;text-align:right}
@@ -137,14 +137,14 @@ list-style:none}
 .body>*+*{margin-top:.6rem}
 .headline{font-size:.95rem}
 .about{display:grid;gap:.15rem}
-.about>div{display:grid;grid-template-columns:6rem 1fr;gap:.5rem;font-size:.9rem}
+.about>div{display:grid;grid-template-columns:6rem minmax(0,1fr);gap:.5rem;font-size:.9rem}
 .about dt{color:var(--soft)}
 .about .fix dd{font-weight:600}
 .fault{border-top:1px solid var(--line);padding-top:.6rem}
 .fault h4{margin-bottom:.35rem}
 .window{background:var(--code);border-radius:5px;padding:.5rem .7rem;margin:.35rem 0 .5rem}
-.window>div{display:grid;grid-template-columns:4.2rem 1fr;gap:.5rem;font-size:.9rem}
-.pair>div{grid-template-columns:6rem 1fr}
+.window>div{display:grid;grid-template-columns:4.2rem minmax(0,1fr);gap:.5rem;font-size:.9rem}
+.pair>div{grid-template-columns:6rem minmax(0,1fr)}
 .window dt{color:var(--soft)}
 .window code{white-space:pre-wrap}
 del,ins,mark{text-decoration:none;border-radius:2px;padding:.05em .1em;color:inherit}
@@ -164,12 +164,13 @@ mark{background:var(--missed-soft);font-weight:700}
 _SMALL = """
 @media(max-width:46rem){
 body{padding:.75rem .75rem 2rem}
-.tiles{grid-template-columns:1fr 1fr}
+.tiles{grid-template-columns:repeat(2,minmax(0,1fr))}
 .label{display:inline;color:var(--soft);font-size:.8rem;font-weight:400}
-.overview,.overview tbody,.waterfall,.waterfall tbody{display:block;width:100%}
-.overview caption,.waterfall caption{display:block}
-.overview thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
-.overview tbody tr{display:grid;grid-template-columns:1fr 1fr;padding:.5rem .6rem;border-bottom:1px solid var(--line)}
+.overview,.overview tbody,.waterfall,.waterfall tbody,.toggles,.toggles tbody{display:block;width:100%}
+.overview caption,.waterfall caption,.toggles caption{display:block}
+.overview thead,.toggles thead{position:absolute;width:1px;height:1px;overflow:hidden;clip-path:inset(50%)}
+.overview tbody tr{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));padding:.5rem .6rem;
+border-bottom:1px solid var(--line)}
 .overview tbody tr:last-child{border-bottom:0}
 .overview td,.overview tbody th{border:0;padding:.1rem .2rem;width:auto}
 .overview .result,.overview tbody th,.overview .cause,.overview .place{grid-column:1/-1}
@@ -180,16 +181,32 @@ body{padding:.75rem .75rem 2rem}
 .waterfall thead tr{display:flex;flex-wrap:wrap;gap:.1rem .8rem}
 .waterfall thead th{border:0;padding:0;width:auto!important}
 .waterfall thead th:nth-child(-n+2){display:none}
-.waterfall tbody tr{display:grid;grid-template-columns:repeat(3,1fr);padding:.3rem 0;
+.waterfall tbody tr{display:grid;grid-template-columns:repeat(3,minmax(0,1fr));padding:.3rem 0;
 border-bottom:1px solid var(--line)}
-.waterfall.sorts-4 tbody tr{grid-template-columns:1fr 1fr}
+.waterfall.sorts-4 tbody tr{grid-template-columns:repeat(2,minmax(0,1fr))}
 .waterfall tbody th,.waterfall .wide{grid-column:1/-1;width:auto}
 .waterfall th,.waterfall td{padding:.1rem 0}
 .waterfall .wide{padding-right:4rem}
 .waterfall .wide span{right:0;top:0}
-.waterfall .number,.n{text-align:left;font-size:.85rem}
-.about>div,.pair>div{grid-template-columns:5rem 1fr}
+.waterfall .n{text-align:left;font-size:.85rem}
+.waterfall .n::before{color:var(--soft);font-weight:400;content:"kept "}
+.waterfall .lost::before{content:"recomputed "}
+.waterfall .new::before{content:"new "}
+.waterfall .reused::before{content:"reused "}
+.waterfall .missed::before{content:"stable, not reused "}
+.waterfall .read::before{content:"read "}
+.waterfall .written::before{content:"written "}
+.waterfall .uncached::before{content:"uncached "}
+.about>div,.pair>div{grid-template-columns:5rem minmax(0,1fr)}
 .plain th,.plain td{padding:.3rem .3rem}
+.toggles tbody tr{display:grid;grid-template-columns:repeat(2,minmax(0,1fr));border-bottom:1px solid var(--line)}
+.toggles tbody th{grid-column:1/-1}
+.toggles th,.toggles td{border:0;padding:.1rem .2rem}
+.toggles td::before{color:var(--soft);font-size:.8rem;content:"worst value "}
+.toggles td:nth-child(3)::before{content:"expected "}
+.toggles td:nth-child(4)::before{content:"observed "}
+.toggles td:nth-child(5)::before{content:"kept "}
+.toggles td:nth-child(6)::before{content:""}
 }
 @media print{html{background:#fff}.scenario{break-inside:avoid}nav,.skip{display:none}}
 @media(prefers-reduced-motion:no-preference){html{scroll-behavior:smooth}}

@@ -33,7 +33,8 @@ def window(lead: str, before: str, after: str, *, plain: bool) -> Markup:
     sides: list[tuple[Content, ...]] = []
     for name, text, end in (("del", before, ends[0]), ("ins", after, ends[1])):
         changed = f"{value}{text[:end]}"
-        mark: Content = tag(name, changed) if changed else tag(name, "(ends here)", class_="end")
+        gap = "(nothing)" if text[end:] else "(ends here)"
+        mark: Content = tag(name, changed) if changed else tag(name, gap, class_="end")
         sides.append((start, mark, text[end:_WIDTH]))
     lines = _lines(sides)
     return tag("div", lines, tag("p", WIRE_LEGEND, class_="legend")) if legend else lines

@@ -18,11 +18,14 @@ from pytest_cachesafe.report.html import render
 
 SIZES = [pytest.param(1280, id="desktop"), pytest.param(375, id="phone")]
 SCHEMES = [pytest.param(False, id="light"), pytest.param(True, id="dark")]
-# What stands out to the right, but for what only screen readers are to find.
+# What stands out to the right, but for what only screen readers are to find. What is closed has no size.
 OUTSIDE = """
 (() => {
   const width = document.documentElement.clientWidth, found = [];
-  for (const one of document.querySelectorAll('body *')) {
+  const shown = one => one.classList.contains('body') && !one.parentElement.open
+    ? NodeFilter.FILTER_REJECT : NodeFilter.FILTER_ACCEPT;
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_ELEMENT, shown);
+  for (let one; (one = walker.nextNode());) {
     const box = one.getBoundingClientRect();
     if (box.width > 1 && box.height > 1 && (box.right > width + 1 || box.left < -1))
       found.push(one.outerHTML.slice(0, 200));
@@ -32,6 +35,7 @@ OUTSIDE = """
   return [document.documentElement.scrollWidth - width, found.slice(0, 5)];
 })()
 """
+OPEN_ALL = "document.querySelectorAll('details').forEach(one => one.open = true)"
 AXE = """
 axe.run(document, {resultTypes: ['violations']}).then(done => done.violations
   .filter(one => ['serious', 'critical'].includes(one.impact))
@@ -79,13 +83,20 @@ def test_nothing_overflows_or_complains(browser: Chromium, page: Callable[..., P
     assert browser.problems == []
 
 
+@pytest.mark.parametrize("width", [*SIZES, pytest.param(280, id="narrow")])
+def test_nothing_that_can_be_opened_overflows(browser: Chromium, page: Callable[..., Path], width: int) -> None:
+    browser.open(page("many-8", lambda: many(8, requests=2)), width=width)
+    browser.evaluate(OPEN_ALL)
+    assert browser.evaluate(OUTSIDE) == [0, []]
+
+
 @pytest.mark.parametrize("dark", SCHEMES)
 @pytest.mark.parametrize("width", SIZES)
 def test_no_barriers(browser: Chromium, page: Callable[..., Path], width: int, dark: bool) -> None:
     if not axe_file().is_file():
         pytest.skip("axe-core is not here; python tests/support/fetch_axe.py brings it")
     browser.open(page("many-8", lambda: many(8, requests=2)), width=width, dark=dark)
-    browser.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
+    browser.evaluate(OPEN_ALL)
     browser.evaluate(axe_file().read_text(encoding="utf-8") + "\n;0")
     assert browser.evaluate(AXE) == []
 
