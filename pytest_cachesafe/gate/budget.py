@@ -29,7 +29,8 @@ def over_budget(report: Any, settings: Mapping[str, Any]) -> list[str]:
         if most is not None and tokens - n > most:
             found.append(f"{about}{tokens - n:,} tokens are not cached, max_uncached_tokens is {most:,}")
     price = values.get("cost_usd")
-    if cost is not None:
+    # The shape of prompts has no price: such checks are not asked for one.
+    if cost is not None and "cost_usd" in values:
         conversations = max(int(values.get("conversations", 1)), 1)
         if price is None:
             found.append("max_cost is set and the price of this model is not known: give prices, or drop the budget")

@@ -108,6 +108,11 @@ def _another_front_end(before: Entry, now: Entry) -> str | None:
         return f"the tokenizer changed ({before.tokenizer or 'none'} to {now.tokenizer or 'none'})"
     if before.template != now.template:
         return f"the chat template changed ({before.template or 'none'} to {now.template or 'none'})"
+    if before.kept and now.kept and not before.kept.keys() & now.kept.keys():
+        # Nothing would be compared, and all would seem well.
+        return (
+            f"it is held against {', '.join(sorted(now.kept))} now, {', '.join(sorted(before.kept))} in the lock file"
+        )
     if before.template is None and before.front_end != now.front_end:
         return f"the front end changed (from {before.front_end!r} to {now.front_end!r})"
     return None

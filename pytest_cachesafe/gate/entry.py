@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,7 @@ from pytest_cachesafe.findings import fingerprint
 __all__ = ["SCHEMA", "Entry", "entry_of", "prefix_of"]
 
 SCHEMA = 1
+_TEMPLATE = re.compile(r"(chat template (?:of )?)(.+)( \([^()]*sha256 [0-9a-f]+\))\Z", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,7 @@ def entry_of(report: Any, test: str, name: str) -> Entry:
     identity: Mapping[str, Any] = values.pop("identity", None) or {}
     opening = values.pop("opening", None)
     values.pop("conversations", None)
+    cost = values.pop("cost_usd", None)
     # A snapshot is a prefix itself; of other checks it is what their first request begins with.
     prefix, prefix_tokens = values.pop("prefix", None) or (prefix_of(opening) if opening is not None else (None, 0))
     return Entry(
@@ -82,6 +85,8 @@ def entry_of(report: Any, test: str, name: str) -> Entry:
         tokenizer=identity.get("tokenizer"),
         prefix=prefix,
         prefix_tokens=prefix_tokens,
+        # Sums of floats differ in their last digits with the order of the summands.
+        cost_usd=None if cost is None else round(cost, 9),
         **values,
     )
 
@@ -100,5 +105,9 @@ def prefix_of(prompt: Any) -> tuple[str | None, int]:
 
 def _portable(front_end: str) -> str:
     """The front end's name without the folders of this machine."""
-    words = [os.path.basename(word) if os.path.isabs(word) else word for word in front_end.split(" ")]
+    named = _TEMPLATE.match(front_end)
+    if named is not None:
+        # A path may hold blanks.
+        return named[1] + (os.path.basename(named[2].rstrip("/")) if os.path.isabs(named[2]) else named[2]) + named[3]
+    words = [os.path.basename(word.rstrip("/")) if os.path.isabs(word) else word for word in front_end.split(" ")]
     return " ".join(words)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Generator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 from pytest_cachesafe.gate.base import Moved, base_ref, lock_at, moved
 from pytest_cachesafe.gate.expression import Bound, parse_expression
 from pytest_cachesafe.gate.lockfile import DEFAULT_NAME, Lock
+from pytest_cachesafe.gate.scope import Scope
 from pytest_cachesafe.gate.session import Gate, Leftovers, in_ci
 from pytest_cachesafe.usage import UsageError
 
@@ -33,7 +35,7 @@ def gate_hooks(config: pytest.Config, settings: Mapping[str, Any]) -> GateHooks 
     if (update or new_only) and settings["informational"].value:
         raise UsageError("--cachesafe-informational compares and --cachesafe-update does not: give one")
     named = settings["lock"].origin != "default"
-    if not (update or new_only or settings["gate"].value or named or path.is_file()):
+    if not (update or new_only or settings["gate"].value or named or os.path.lexists(path)):
         return None
     if ci and (update or new_only):
         raise UsageError(
@@ -53,8 +55,6 @@ def gate_hooks(config: pytest.Config, settings: Mapping[str, Any]) -> GateHooks 
 
 def _refuse_unwritable(path: Path) -> None:
     """Said before the tests run, not after."""
-    import os
-
     if path.is_dir():
         raise UsageError(f"{path.name}: is a directory; name a file")
     folder = path.parent
@@ -76,7 +76,9 @@ class GateHooks:
         self.gate = gate
         self.collected: set[str] = set()
         self.ran: set[str] = set()
-        self.deselected = False
+        self.scope = Scope(config)
+        # Workers that ended without handing over what they found.
+        self.lost = 0
         self.wrote: str | None = None
         self.failed: str | None = None
         self.left = Leftovers()
@@ -100,8 +102,6 @@ class GateHooks:
             GateFailure, UsageError: see `Gate.check`.
         """
         __tracebackhide__ = True
-        if node.generative and getattr(report, "name", None) is None:
-            return
         settings = node.settings
         text = settings["compare_fail"].value
         bounds = self._bounds.get(text)
@@ -112,7 +112,7 @@ class GateHooks:
         gate.bounds = bounds | {"prefix": Bound("prefix")} if action == "fail" else bounds
         gate.prefix_change = action
         gate.listener = self._regressed if node.collector is not None else None
-        gate.check(report, node.nodeid)
+        gate.check(report, node.nodeid, generative=node.generative)
 
     def _regressed(self, test: str, name: str, text: str, failed: bool) -> None:
         collector: Any = self.config.pluginmanager.get_plugin("cachesafe-report")
@@ -120,9 +120,33 @@ class GateHooks:
 
     # The run.
 
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_sessionstart(self) -> None:
+        """A lock file that cannot be used is told before any test runs, not by each of them."""
+        if _is_worker(self.config):
+            # The controller was told, and ends the run.
+            return
+        try:
+            self.gate.lock  # noqa: B018  (reading it checks it)
+        except UsageError as error:
+            raise pytest.UsageError(str(error)) from None
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_ignore_collect(self, collection_path: Path) -> Generator[None, bool | None, bool | None]:
+        """What a plugin or a conftest leaves alone may exist all the same."""
+        ignored = yield
+        if ignored:
+            self.scope.ignored(str(collection_path))
+        return ignored
+
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """So may the tests of a module that cannot be imported, or that skips itself for want of a package."""
+        if not report.passed:
+            self.scope.failed(report.nodeid)
+
     def pytest_deselected(self, items: list[Any]) -> None:
         """Something was left out: what was not collected may exist all the same."""
-        self.deselected = self.deselected or bool(items)
+        self.scope.deselected = self.scope.deselected or bool(items)
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
@@ -131,7 +155,8 @@ class GateHooks:
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         """Which tests passed: only they can show that an entry has no check any more."""
-        if report.when == "call" and report.passed:
+        # A subtest's report carries its test's id; that it passed says nothing of the test.
+        if report.when == "call" and report.passed and not hasattr(report, "context"):
             self.ran.add(report.nodeid)
 
     def payload(self) -> dict[str, Any]:
@@ -140,25 +165,19 @@ class GateHooks:
             "entries": [entry.as_dict() for entry in self.gate.seen.values()],
             "told": [list(pair) for pair in self.gate.told],
             "collected": sorted(self.collected),
-            "deselected": self.deselected,
+            "scope": self.scope.payload(),
         }
 
     def take(self, payload: Mapping[str, Any]) -> None:
         """What a worker handed over."""
         self.gate.merge(payload["entries"], payload["told"])
         self.collected.update(payload["collected"])
-        self.deselected = self.deselected or payload["deselected"]
+        self.scope.take(**payload["scope"])
 
-    def narrowed(self) -> str | None:
-        """Why tests that were not collected may exist; None when everything was collected."""
-        option = self.config.option
-        if self.deselected or option.keyword or option.markexpr:
-            return "some tests were deselected"
-        given = self.config.args_source is not pytest.Config.ArgsSource.TESTPATHS
-        roots = {str(self.config.rootpath), str(self.config.invocation_params.dir)}
-        if given and any(str(Path(str(arg).split("::")[0]).absolute()) not in roots for arg in self.config.args):
-            return "only some paths were run"
-        return None
+    def worker_lost(self) -> None:
+        """A worker crashed: that no check of a test was seen says nothing now."""
+        self.lost += 1
+        self.gate.told.append(("pytest-xdist", "a worker ended without telling what its checks found: run again"))
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
@@ -169,8 +188,9 @@ class GateHooks:
         if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or self.config.option.collectonly:
             return
         try:
-            self.left = self.gate.leftovers(frozenset(self.collected), frozenset(self.ran), self.narrowed())
-            self.wrote = self.gate.write(self.left)
+            if not self.lost:
+                self.left = self.gate.leftovers(self.collected, self.ran, self.scope.tells)
+            self.wrote = self.gate.write(self.left, whole=self.scope.whole and not self.lost)
             self._look_at_base()
         except UsageError as error:
             self.failed = str(error)
@@ -217,3 +237,5 @@ class _Controller:
         payload = getattr(node, "workeroutput", {}).get(_PAYLOAD)
         if payload is not None:
             self.hooks.take(payload)
+        elif error is not None:
+            self.hooks.worker_lost()

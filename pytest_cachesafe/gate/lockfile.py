@@ -1,14 +1,17 @@
 """The lock file: JSON lines, one entry a line, sorted, so that branches which both add lines merge by themselves.
 
 A union merge (`merge=union` in .gitattributes) keeps the lines of both sides: equal ones are one, two that contradict
-each other are named.
+each other are named, and stay until a run of that test tells which is right.
+
+A file that cannot be used stops pytest before the first test, with exit status 4 (pytest's for usage errors); the
+command line ends with 2. `--cachesafe-update` mends one: lines that are no entries go, and are told.
 """
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -25,8 +28,12 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "requests": (int,), "tokens": (int,), "reusable": (int,), "kept": (dict,), "cause": (str,), "place": (str,),
     "prefix": (str,), "prefix_tokens": (int,), "cost_usd": (int, float),
 }  # fmt: skip
-_NEEDED = ("test", "name", "kind", "front_end", "requests", "tokens", "reusable", "kept")
+_TEXTS = frozenset(key for key, types in _TYPES.items() if types == (str,))
+_NEEDED = frozenset(("test", "name", "kind", "front_end", "requests", "tokens", "reusable", "kept"))
 _MEND = "run the tests with --cachesafe-update to write it anew"
+# More tokens, or USD, than any run of a test ever has.
+_MOST = 10**15
+_NONE: Mapping[tuple[str, str], Sequence[Entry]] = {}
 
 
 class Lock:
@@ -36,6 +43,10 @@ class Lock:
         self.entries: dict[tuple[str, str], Entry] = {entry.key: entry for entry in entries}
         # Keys under which a merge left two different lines: (key, line of the first, line of the second).
         self.contradictions: list[tuple[tuple[str, str], int, int]] = []
+        # What those lines say, for each such key.
+        self.rivals: dict[tuple[str, str], list[Entry]] = {}
+        # Lines that are no entries, where the file was read to be mended: one message each.
+        self.dropped: list[str] = []
 
     def get(self, key: tuple[str, str]) -> Entry | None:
         """The entry of one check."""
@@ -45,8 +56,11 @@ class Lock:
         return len(self.entries)
 
 
-def read(path: str | os.PathLike[str]) -> Lock | None:
+def read(path: str | os.PathLike[str], *, mend: bool = False) -> Lock | None:
     """The lock file, or None where there is none.
+
+    Args:
+        path: the file; mend: lines that are no entries are noted in `Lock.dropped` instead of raised.
 
     Raises:
         UsageError: unreadable, not UTF-8, conflict markers, a line that is no entry, a newer schema; names the line.
@@ -60,59 +74,81 @@ def read(path: str | os.PathLike[str]) -> Lock | None:
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise UsageError(f"{os.fspath(path)}: not UTF-8 (byte {error.start}); {_MEND}") from None
-    return parse(text, os.path.basename(os.fspath(path)))
+        if not mend:
+            raise UsageError(f"{os.fspath(path)}: not UTF-8 (byte {error.start}); {_MEND}") from None
+        # Lines with such bytes are no entries, the others are.
+        text = data.decode("utf-8-sig", "surrogateescape")
+    return parse(text, os.path.basename(os.fspath(path)), mend=mend)
 
 
-def parse(text: str, name: str) -> Lock:
-    """The entries in a lock file's text; `name` begins every message.
+def parse(text: str, name: str, *, mend: bool = False) -> Lock:
+    """The entries in a lock file's text; `name` begins every message, `mend` as in `read`.
 
     Raises:
         UsageError: as `read`.
     """
     lock = Lock()
     rows: dict[tuple[str, str], int] = {}
-    lines = text.split("\n")
+    lines = text.removeprefix("\ufeff").split("\n")
     for row, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        if line.startswith(("<<<<<<<", "=======", ">>>>>>>", "|||||||")):
-            raise UsageError(
-                f"{name}:{row}: a conflict marker of a merge: keep the lines of both sides and delete the markers"
-            )
-        entry = _entry(line, f"{name}:{row}", last=row == len(lines))
+        try:
+            entry = _entry(line, f"{name}:{row}", last=row == len(lines))
+        except _Newer:
+            raise
+        except UsageError as error:
+            if not mend:
+                raise
+            lock.dropped.append(str(error).removesuffix(f"; {_MEND}"))
+            continue
         before = lock.entries.get(entry.key)
         if before is not None and before != entry:
             lock.contradictions.append((entry.key, rows[entry.key], row))
+            rivals = lock.rivals.setdefault(entry.key, [before])
+            if entry not in rivals:
+                rivals.append(entry)
         lock.entries[entry.key] = entry
         rows[entry.key] = row
     return lock
 
 
+class _Newer(UsageError):
+    """Written by a later version: never to be mended, only to be read by that version."""
+
+
 def _entry(line: str, where: str, *, last: bool) -> Entry:
+    if line.startswith(("<<<<<<<", "=======", ">>>>>>>", "|||||||")):
+        raise UsageError(f"{where}: a conflict marker of a merge: keep the lines of both sides and delete the markers")
+    if not line.isascii() and any("\udc80" <= char <= "\udcff" for char in line):
+        raise UsageError(f"{where}: not UTF-8; {_MEND}")
     try:
         values = json.loads(line)
     except RecursionError:
         raise UsageError(f"{where}: nested too deeply; {_MEND}") from None
     except ValueError as error:
         cut = " (the file seems cut off)" if last else ""
-        raise UsageError(f"{where}: not JSON: {error}{cut}; {_MEND}") from None
+        raise UsageError(f"{where}: not JSON: {str(error)[:80]}{cut}; {_MEND}") from None
     if not isinstance(values, dict):
         raise UsageError(f"{where}: a JSON object is meant, one entry a line; {_MEND}")
     schema = values.pop("schema", None)
     if not isinstance(schema, int) or isinstance(schema, bool) or schema < 1:
         raise UsageError(f"{where}: no schema number, so no entry of a lock file; {_MEND}")
     if schema > SCHEMA:
-        raise UsageError(f"{where}: written by a newer version (schema {schema}, this one reads {SCHEMA}): upgrade")
-    exact = not values.pop("estimated", False)
-    for key in _NEEDED:
-        if key not in values:
-            raise UsageError(f"{where}: {key} is missing; {_MEND}")
+        raise _Newer(f"{where}: written by a newer version (schema {schema}, this one reads {SCHEMA}): upgrade")
+    if not values.keys() >= _NEEDED:
+        missing = next(key for key in _TYPES if key in _NEEDED and key not in values)
+        raise UsageError(f"{where}: {missing} is missing; {_MEND}")
     for key, value in values.items():
+        if type(value) is str and key in _TEXTS:
+            # Most values: a big file is read in every run.
+            continue
         # Keys of later versions with the same schema are additions.
-        if key in _TYPES and (not isinstance(value, _TYPES[key]) or isinstance(value, bool) or _negative(value)):
-            raise UsageError(f"{where}: {key} is {json.dumps(value)[:40]}, no such value was ever written; {_MEND}")
-    return from_dict({**values, "estimated": not exact})
+        if not _possible(key, value):
+            shown = json.dumps(value)
+            shown = shown if len(shown) <= 40 else shown[:39] + "…"
+            raise UsageError(f"{where}: {key} is {shown}, no such value was ever written; {_MEND}")
+    return from_dict(values)
 
 
 def from_dict(values: Mapping[str, Any]) -> Entry:
@@ -121,27 +157,52 @@ def from_dict(values: Mapping[str, Any]) -> Entry:
     return Entry(exact=not values.get("estimated", False), **known)
 
 
-def _negative(value: Any) -> bool:
+def _possible(key: str, value: Any) -> bool:
+    """Whether a value may stand under a key; keys that are not known may hold anything."""
+    if key == "estimated":
+        return value is True
+    types = _TYPES.get(key)
+    if types is None:
+        return True
+    if type(value) is int and int in types:
+        return 0 <= value < _MOST
+    if not isinstance(value, types) or isinstance(value, bool):
+        return False
     if isinstance(value, dict):
-        return any(not isinstance(n, int) or isinstance(n, bool) or n < 0 for n in value.values())
-    return isinstance(value, (int, float)) and value < 0
+        return all(isinstance(n, int) and not isinstance(n, bool) and 0 <= n < _MOST for n in value.values())
+    # NaN is neither.
+    return isinstance(value, (int, float)) and 0 <= value < _MOST
 
 
-def dump(entries: Mapping[tuple[str, str], Entry]) -> str:
-    """The file's text: sorted by test and name, one line each."""
-    lines = [json.dumps(entries[key].as_dict(), ensure_ascii=True, separators=(", ", ": ")) for key in sorted(entries)]
+def dump(entries: Mapping[tuple[str, str], Entry], rivals: Mapping[tuple[str, str], Sequence[Entry]] = _NONE) -> str:
+    """The file's text: sorted by test and name, one line each; of `rivals`, which nothing has settled, all."""
+    lines: list[str] = []
+    for key in sorted(entries):
+        if key in rivals:
+            # Whichever branch was merged into which: the same bytes.
+            lines += sorted({_line(entry) for entry in rivals[key]})
+        else:
+            lines.append(_line(entries[key]))
     return "".join(line + "\n" for line in lines)
 
 
-def write(path: str | os.PathLike[str], entries: Mapping[tuple[str, str], Entry]) -> bool:
-    """Write the file if it changes, whole or not at all; returns whether it did.
+def _line(entry: Entry) -> str:
+    return json.dumps(entry.as_dict(), ensure_ascii=True, separators=(", ", ": "))
+
+
+def write(
+    path: str | os.PathLike[str],
+    entries: Mapping[tuple[str, str], Entry],
+    rivals: Mapping[tuple[str, str], Sequence[Entry]] = _NONE,
+) -> bool:
+    """Write the file if it changes, whole or not at all; returns whether it did. Arguments as `dump`.
 
     Raises:
         UsageError: it cannot be written; the old file is still there.
     """
     from pytest_cachesafe.files import write_atomic
 
-    text = dump(entries)
+    text = dump(entries, rivals)
     try:
         if Path(path).read_bytes() == text.encode():
             return False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,8 +34,6 @@ class Leftovers:
     """Entries that no check of this run stands behind."""
 
     unused: list[Entry] = field(default_factory=list)
-    # Why it could not be told for the others ("the run was narrowed by -k").
-    narrowed: str | None = None
 
 
 @dataclass
@@ -58,7 +56,7 @@ class Gate:
     ci: bool = False
     prefix_change: str = "warn"
     seen: dict[tuple[str, str], Entry] = field(default_factory=dict)
-    # Names taken in the test that runs, by node id.
+    # Names taken in each test, with how often they were asked for.
     _names: dict[str, dict[str, int]] = field(default_factory=dict)
     # (test, sentence): told at the end of the run.
     told: list[tuple[str, str]] = field(default_factory=list)
@@ -83,22 +81,30 @@ class Gate:
             UsageError: it cannot be read (see `lockfile.read`).
         """
         if not self._read:
-            self._lock = read(self.path)
+            # Whoever writes the file anew may find it broken.
+            self._lock = read(self.path, mend=self.update)
             self._read = True
         return self._lock
 
     def begin(self, test: str) -> None:
-        """A test begins, or is tried again: its names are free."""
-        self._names.pop(test, None)
+        """A test begins, or is tried again: what an earlier attempt found does not count."""
+        for name in self._names.pop(test, ()):
+            self.seen.pop((test, name), None)
+            self.told[:] = [pair for pair in self.told if pair[0] != test]
 
-    def check(self, report: Any, test: str, *, failing_names: bool = True) -> Difference | None:
+    def check(self, report: Any, test: str, *, generative: bool = False) -> Difference | None:
         """Hold one passed check against its entry.
+
+        Args:
+            report: what it found; test: its node id.
+            generative: the test runs many times with generated input: the first check of a name counts, which is made
+                with the simplest input; unnamed ones do not.
 
         Raises:
             GateFailure: it got worse, or has no entry in a CI.
             UsageError: a name that was used before in this test, two contradicting entries in the file.
         """
-        name = self._name(report, test)
+        name = self._name(report, test, generative=generative)
         if name is None:
             return None
         entry = entry_of(report, test, name)
@@ -107,10 +113,14 @@ class Gate:
         before = None if lock is None else lock.get(entry.key)
         if self.update or (self.new_only and before is None):
             return None
-        self._refuse_contradiction(lock, entry)
         if before is None:
             self._missing(entry, lock)
             return None
+        if lock is not None and entry.key in lock.rivals:
+            if entry in lock.rivals[entry.key]:
+                # What one of the branches wrote is what the merged code does: that line is right.
+                return None
+            self._refuse_contradiction(lock, entry)
         found = compare_entries(before, entry, self.bounds)
         if found.rebaseline is not None:
             self._fail(
@@ -128,21 +138,34 @@ class Gate:
             self._fail(entry, f"{head}\n  if this is meant: pytest --cachesafe-update {_quoted(test)}")
         return found
 
-    def _name(self, report: Any, test: str) -> str | None:
+    def _name(self, report: Any, test: str, *, generative: bool) -> str | None:
         taken = self._names.setdefault(test, {})
         given = getattr(report, "name", None)
-        name = given or report.gate_kind
-        taken[name] = count = taken.get(name, 0) + 1
-        if count == 1:
-            return str(name)
-        if given:
+        if generative and (not given or str(given) in taken):
+            return None
+        name = str(given or report.gate_kind)
+        count = taken.get(name, 0) + 1
+        if given and count > 1:
             raise UsageError(
                 f"two checks of {test} are named {given!r}: the lock file needs a name= of its own for each"
             )
-        return f"{name}#{count}" if count <= _MOST_UNNAMED else None
+        taken[name] = count
+        if count == 1:
+            return name
+        if count > _MOST_UNNAMED:
+            if count == _MOST_UNNAMED + 1:
+                self.told.append(
+                    (test, f"more than {_MOST_UNNAMED} checks without a name: the others are not held against the lock")
+                )
+            return None
+        name = f"{name}#{count}"
+        if name in taken:
+            raise UsageError(f"a check of {test} is named {name!r}, as an unnamed one is: give it another name=")
+        taken[name] = 1
+        return name
 
-    def _refuse_contradiction(self, lock: Lock | None, entry: Entry) -> None:
-        for key, first, second in lock.contradictions if lock is not None else ():
+    def _refuse_contradiction(self, lock: Lock, entry: Entry) -> None:
+        for key, first, second in lock.contradictions:
             if key == entry.key:
                 raise UsageError(
                     f"{self.shown}: lines {first} and {second} contradict each other (both for {entry.test}, "
@@ -192,45 +215,58 @@ class Gate:
             self.seen[entry.key] = entry
         self.told += [(str(test), str(text)) for test, text in told]
 
-    def leftovers(self, collected: frozenset[str], ran: frozenset[str], narrowed: str | None) -> Leftovers:
+    def leftovers(self, collected: Set[str], ran: Set[str], tells: Callable[[str], bool]) -> Leftovers:
         """Entries without a check: their test is gone, or ran and passed without it.
 
         Args:
             collected: node ids of everything pytest collected; ran: those that passed.
-            narrowed: why a test that was not collected may exist all the same; None: everything was collected.
+            tells: whether a test that was not collected does not exist any more.
         """
-        found = Leftovers(narrowed=narrowed)
+        found = Leftovers()
         for key, entry in (self.lock.entries if self.lock is not None else {}).items():
             if key in self.seen:
                 continue
-            gone = entry.test not in collected and narrowed is None
-            if gone or entry.test in ran:
+            if entry.test in ran or (entry.test not in collected and tells(entry.test)):
                 found.unused.append(entry)
         return found
 
-    def write(self, leftovers: Leftovers) -> str | None:
+    def write(self, leftovers: Leftovers, *, whole: bool = True) -> str | None:
         """Write the lock file if this run may; returns what was done, in words.
 
+        Args:
+            leftovers: entries to drop; whole: every test was run, so that a broken file can be written anew.
+
         Raises:
-            UsageError: it cannot be written.
+            UsageError: it cannot be written, or would lose entries that only a whole run can give back.
         """
         if not (self.update or self.new_only):
             return None
-        before = dict(self.lock.entries) if self.lock is not None else {}
+        lock = self.lock or Lock()
+        if lock.dropped and not whole:
+            raise UsageError(f"{lock.dropped[0]}: not written: run all tests with --cachesafe-update to mend the file")
+        before = lock.entries
+        rivals = {key: entries for key, entries in lock.rivals.items() if self._unsettled(key, entries)}
         now = dict(before)
         if self.update:
             for entry in leftovers.unused:
                 now.pop(entry.key, None)
             now |= self.seen
         else:
-            now |= {key: entry for key, entry in self.seen.items() if key not in before}
+            settled = lock.rivals.keys() - rivals.keys()
+            now |= {key: entry for key, entry in self.seen.items() if key not in before or key in settled}
         if not now and not before:
             return f"{self.shown} not written: no check of this run goes into it"
-        if not write(self.path, now):
+        if not write(self.path, now, rivals):
             return f"{self.shown} is up to date ({_entries(len(now))})"
         added, removed = len(now.keys() - before.keys()), len(before.keys() - now.keys())
         changed = sum(before[key] != now[key] for key in now.keys() & before.keys())
+        self.told += [("lock file", f"{words}: dropped") for words in lock.dropped]
         return f"{self.shown} written: {added} added, {changed} changed, {removed} removed, {_entries(len(now))} in all"
+
+    def _unsettled(self, key: tuple[str, str], rivals: Sequence[Entry]) -> bool:
+        """Whether this run leaves open which of two contradicting lines is right."""
+        found = self.seen.get(key)
+        return found is None or not (self.update or found in rivals)
 
 
 def _entries(n: int) -> str:

@@ -16,12 +16,11 @@ def summary_lines(hooks: Any, verbosity: int = 0) -> list[str]:
     gate = hooks.gate
     most = 10**9 if verbosity > 0 else _MOST
     lines: list[str] = []
-    if hooks.failed:
-        return [f"error: {visible(hooks.failed)}"]
     told: dict[str, list[str]] = {}
     for test, text in gate.told:
         told.setdefault(text, []).append(test)
-    for text, tests in list(told.items())[:most]:
+    # Workers end in any order: the same lines all the same.
+    for text, tests in sorted((text, sorted(set(tests))) for text, tests in told.items())[:most]:
         more = f" (and {len(tests) - 1} more)" if len(tests) > 1 else ""
         lines.append(f"{visible(tests[0])}{more}: {visible(text)}")
     if len(told) > most:
@@ -38,6 +37,8 @@ def summary_lines(hooks: Any, verbosity: int = 0) -> list[str]:
         lines.append(
             f"note: {gate.shown}: lines {first} and {second} contradict each other (both for {visible(key[0])})"
         )
+    if hooks.failed:
+        lines.append(f"error: {visible(hooks.failed)}")
     if hooks.wrote:
         lines.append(hooks.wrote)
     if hooks.base_note:
