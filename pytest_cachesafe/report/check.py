@@ -124,6 +124,11 @@ def _lost(group: list[Finding]) -> str:
 def _requests(report: CacheReport, verbosity: int) -> Iterator[str]:
     """A line per request with what is predicted."""
     rows = report.requests if verbosity >= 2 or len(report.requests) <= _ROWS else report.requests[: _ROWS - 1]
+    reasons = {verdict.unpredicted for verdict in rows}
+    why = next(iter(reasons)) if len(rows) > 1 and len(reasons) == 1 else None
+    if why is not None:
+        yield f"  no prediction for any request ({visible(why)})"
+        return
     for verdict in rows:
         yield f"  {_row(verdict, report)}"
         if verbosity >= 1:
@@ -161,7 +166,7 @@ def _row(verdict: RequestVerdict, report: CacheReport) -> str:
         head += f" (conversation {verdict.conversation})"
     usage = verdict.usage
     if usage is None:
-        return f"{head}: no prediction (refused, not answered, or kept without its texts)"
+        return f"{head}: no prediction ({visible(verdict.unpredicted or 'nothing is known of it')})"
     about = "" if usage.exact else "about "
     words = f"{head}: {about}write={usage.write} read={usage.read} uncached={usage.uncached}"
     if verdict.cost_usd is not None:

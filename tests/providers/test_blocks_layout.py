@@ -115,7 +115,8 @@ def test_markers_on_sub_blocks_and_messages_are_noted() -> None:
     result = {"type": "tool_result", "tool_use_id": "1", "content": [text("a"), text("b", **MARK)]}
     document = {"type": "document", "source": {"type": "content", "content": [text("c", **MARK)]}}
     layout = lay_out(anthropic([{**user(result, document), **MARK}]))
-    assert marked(layout) == {}
+    # Inside a result it is taken as one on the result.
+    assert marked(layout) == {"messages[0].content[0]": "5m"}
     assert sorted(m.path for m in layout.markers) == [
         "messages[0]",
         "messages[0].content[0].content[1]",

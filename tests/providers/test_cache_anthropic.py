@@ -330,13 +330,18 @@ def test_exactly_the_minimum_is_enough() -> None:
         assert found.usage.write == written
 
 
-def test_a_marker_inside_a_result_is_said_not_to_count() -> None:
-    result = {"type": "tool_result", "tool_use_id": "1", "content": [text("r", **MARK)]}
-    found = cache().request(anthropic([user(result)]))
-    assert found.usage.write == 0
+def test_a_marker_inside_a_result_is_taken_as_one_on_it() -> None:
+    result = {"type": "tool_result", "tool_use_id": "1", "content": [text("r", **MARK), text("s")]}
+    provider = cache()
+    found = provider.request(anthropic([user(result)]))
+    assert found.usage.write == found.usage.total
     assert found.unsure == (
-        "messages[0].content[0].content[0]: whether a marker inside a block counts is not documented; here it does not",
+        "messages[0].content[0].content[0]: a marker inside a tool result is taken as one on the result; not verified",
     )
+    # Markers are no content: with one on the result itself instead, it is read.
+    plain = {**result, "content": [text("r"), text("s")]}
+    again = provider.request(anthropic([user({**plain, **MARK})]))
+    assert (again.usage.read, again.unsure) == (found.usage.total, ())
 
 
 def test_no_marker_no_cache() -> None:

@@ -164,6 +164,12 @@ def _content_block(
     if kind not in _KNOWN:
         builder.unknown(path, kind)
     marker = _marker(block.get("cache_control"), path) if isinstance(block, Mapping) else None
+    inner = list(_nested_markers(block, path)) if isinstance(block, Mapping) else []
+    if marker is None and kind.endswith("tool_result"):
+        # The types of the SDK allow a marker on what a result holds; what the API makes of it is not documented. It is
+        # taken as one on the result, see `simulate`.
+        marker = next((m for m in reversed(inner) if m.path.startswith(f"{path}.content[")), None)
+        inner = [m for m in inner if m is not marker]
     builder.block(
         path,
         level,
@@ -176,7 +182,7 @@ def _content_block(
         markable=is_markable(kind, block),
     )
     if isinstance(block, Mapping):
-        for nested in _nested_markers(block, path):
+        for nested in inner:
             builder.stray(nested)
         citations = block.get("citations")
         if isinstance(citations, Mapping) and citations.get("enabled") is True:

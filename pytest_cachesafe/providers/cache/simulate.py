@@ -121,7 +121,7 @@ class ProviderCache:
         asked.path = path
         outcome = self._outcome(asked, exchange, layout, provider)
         outcome.unsure += [
-            f"{path}: whether a marker inside a block counts is not documented; here it does not"
+            f"{path}: a marker inside a tool result is taken as one on the result; not verified"
             for path in _inner(layout)
         ]
         if not known:
@@ -269,13 +269,11 @@ def _open(provider: ProviderRules, before: Layout | None, after: Layout) -> Iter
 
 
 def _inner(layout: Layout) -> Iterator[str]:
-    """Paths of markers on a part of a block."""
-    if len(layout.markers) > sum(layout.blocks[i].marker is not None for i in layout.special):
-        holders = {block.path for block in layout.blocks if ".content[" in block.path}
-        for marker in layout.markers:
-            outer = marker.path.rpartition(".content[")[0]
-            if outer in holders:
-                yield marker.path
+    """Paths of markers inside a tool result that count as one on it."""
+    for i in layout.special:
+        block = layout.blocks[i]
+        if block.marker is not None and block.marker.path.startswith(f"{block.path}.content["):
+            yield block.marker.path
 
 
 def _failed(exchange: Exchange) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -34,6 +35,9 @@ if TYPE_CHECKING:
     from pytest_cachesafe.providers.rules.load import Rules
 
 __all__ = ["check_requests"]
+
+# A block inside a block.
+_INSIDE = re.compile(r"\.content\[\d+\]\.content\[\d+\]$")
 
 
 def check_requests(
@@ -306,6 +310,14 @@ def _notes(asked: Sequence[Asked], weigher: Weigher) -> Iterator[str]:
     for kind, (index, path) in unknown.items():
         yield f"block type {kind} is unknown (request {index}, {path}): kept and compared as it is"
     yield from rewritten_calls(asked)
+    for item in asked:
+        inner = next((m for m in item.placed if m.place == "block" and _INSIDE.search(m.path)), None)
+        if inner is not None and item.exchange.api != "converse":
+            yield (
+                f"request {item.index}, {inner.path}: a marker inside a tool result is taken as one on the result "
+                "(unverified)"
+            )
+            break
     if len(asked) == 1:
         yield "one request: only the rules for one request were applied"
 

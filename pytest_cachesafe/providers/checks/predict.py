@@ -34,7 +34,8 @@ def predict(
         exchange = item.exchange
         verdict = RequestVerdict(item.index, item.conversation, item.parent, exchange.provider, exchange.model)
         verdicts.append(verdict)
-        if item.failed or not item.shows("texts") or item.refused:
+        verdict.unpredicted = _unpredicted(item)
+        if verdict.unpredicted is not None:
             continue
         prediction = cache.request(exchange)
         if exchange.began_at is None:
@@ -53,3 +54,16 @@ def predict(
             verdict.cost_usd = cost(usage, model)
             verdict.uncached_cost_usd = without_caching(usage, model)
     return verdicts, causes
+
+
+def _unpredicted(item: Asked) -> str | None:
+    """Why nothing is predicted for a request."""
+    if item.refused:
+        return "refused"
+    if item.failed:
+        return f"not answered, status {item.exchange.status}"
+    if not item.shows("texts"):
+        return "its texts are redacted"
+    if not item.shows("markers") and item.exchange.api in ("messages", "invoke", "converse"):
+        return "its source does not show markers"
+    return None

@@ -27,7 +27,7 @@ class RequestVerdict:
     against: int | None
     provider: str
     model: str | None
-    # None where the provider refuses the request, or did not answer it.
+    # None where the provider refuses the request or did not answer it, and where too little of it is known.
     usage: Usage | None = None
     # The same under the provider's own counter names.
     counters: Mapping[str, Any] = field(default_factory=dict)
@@ -38,6 +38,8 @@ class RequestVerdict:
     miss_reason: str | None = None
     # What the documents or an estimate leave open, in words; the numbers are then the likeliest ones.
     unsure: tuple[str, ...] = ()
+    # Why nothing is predicted, in words, where `usage` is None ("refused").
+    unpredicted: str | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
@@ -59,6 +61,7 @@ class RequestVerdict:
             },
             "estimated": self.usage is not None and not self.usage.exact,
             "unsure": list(self.unsure),
+            "unpredicted": self.unpredicted,
             "cost_usd": self.cost_usd,
             "uncached_cost_usd": self.uncached_cost_usd,
             "miss_reason": self.miss_reason,

@@ -55,7 +55,7 @@ class Weigher:
         key = (exchange.provider, exchange.model, exchange.path)
         if key not in self._models:
             found = self._rules.for_exchange(exchange)
-            if self.wants_prices and exchange.model is not None:
+            if self.wants_prices and exchange.model is not None and "/openai/deployments/" not in (exchange.path or ""):
                 from pytest_cachesafe.providers.money.extra import fill_prices
 
                 found = fill_prices(found, exchange.provider, exchange.model)
