@@ -51,3 +51,11 @@ def test_observed_without_a_fixture(folder: Path, run: Run) -> None:
 def test_the_recorded_conversations(name: str, status: int, folder: Path, run: Run) -> None:
     done = run(folder, "-m", "pytest_cachesafe", "check", f"recorded/{name}.jsonl")
     assert done.returncode == status, done.stdout
+
+
+def test_the_linter_finds_it_in_source(folder: Path, run: Run) -> None:
+    done = run(folder, "-m", "pytest_cachesafe", "lint", ".", "--no-cache")
+    assert done.returncode == 1
+    assert "CSF101 datetime.now() changes with every call and reaches the argument system of the request" in done.stdout
+    mended = run(folder, "-m", "pytest_cachesafe", "lint", "help_desk.py", "--no-cache", "--select", "CSF4")
+    assert mended.returncode == 0, mended.stdout

@@ -17,6 +17,7 @@ import pytest
 
 import pytest_cachesafe
 from pytest_cachesafe.cli import _COMMANDS as COMMANDS
+from pytest_cachesafe.cli import _parse
 from pytest_cachesafe.commands.lint import add as add_lint
 from pytest_cachesafe.configuration import LINT_KEYS
 from pytest_cachesafe.gate.expression import DEFAULT, METRICS
@@ -169,6 +170,40 @@ def test_commands_are_complete() -> None:
         r"`cachesafe ([a-z]+)", "".join(re.findall(r"^\| (`cachesafe .*?) \|", rows("Command line"), re.MULTILINE))
     )
     assert sorted(shown) == sorted(COMMANDS)
+
+
+def test_the_lock_files_life_runs(project_copy: Path, run: Run) -> None:
+    folder = project_copy / "examples" / "ci_gate"
+    # Of the project that the block speaks of.
+    (folder / "tests" / "test_a.py").write_text("def test_nothing():\n    pass\n", encoding="utf-8")
+    lines = [line for line in block_with("new-only", "sh").splitlines() if line.startswith("pytest ")]
+    assert len(lines) == 3
+    for line in lines:
+        done = run(folder, *PYTEST, *shlex.split(line, comments=True)[1:], CI="false")
+        assert done.returncode == 0, done.stdout
+        assert "cachesafe.lock.jsonl" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "line", [line for block in blocks("sh") for line in block.splitlines() if line.startswith("cachesafe ")]
+)
+def test_commands_of_shell_blocks_are_understood(line: str) -> None:
+    _parse(shlex.split(line, comments=True)[1:])
+
+
+@pytest.mark.parametrize(
+    ("flags", "status"), [(("--cachesafe-update",), 4), (("--cachesafe-report=html:no/x.html",), 4)]
+)
+def test_exit_status_of_pytest(flags: tuple[str, ...], status: int, project_copy: Path, run: Run) -> None:
+    assert run(project_copy / "examples" / "ci_gate", *PYTEST, *flags, CI="true").returncode == status
+
+
+@pytest.mark.parametrize(("old", "new", "status"), [("two logs", "gone", 1), ('{"test"', "<<<<<<< {", 4)])
+def test_exit_status_by_the_lock_file(old: str, new: str, status: int, project_copy: Path, run: Run) -> None:
+    folder = project_copy / "examples" / "ci_gate"
+    lock = folder / "cachesafe.lock.jsonl"
+    lock.write_text(lock.read_text(encoding="utf-8").replace(old, new), encoding="utf-8")
+    assert run(folder, *PYTEST, CI="true").returncode == status
 
 
 def test_what_fails_is_complete() -> None:
