@@ -276,3 +276,56 @@ def test_strange_data_is_survived() -> None:
         for data in odd:
             parsed(render(Run([scenario(kind, data, passed=False)])))
     parsed(render(Run()))
+
+
+def test_what_two_findings_say_of_one_request_counts_once() -> None:
+    requests = [
+        {"request": 0, "conversation": 0, "against": None, "tokens": {"total": 100, "read": 90, "write": 10}},
+        # Reads more than request 0 had: a part that another conversation wrote.
+        {"request": 1, "conversation": 0, "against": 0, "tokens": {"total": 300, "read": 150, "write": 150}},
+    ]
+    findings = [
+        {"code": code, "severity": "error", "request": 1, "path": code, "lost_usd_per_1000": usd, "lost_tokens": 9}
+        for code, usd in (("a", 2.0), ("b", 3.0))
+    ]
+    (one,) = facts_of(Run([scenario("provider", {"requests": requests, "findings": findings})]))
+    assert one.usd_lost == 3.0
+    assert (one.reusable, one.kept) == (100, 100)
+
+
+def test_the_line_to_mend_first_is_told_once_for_all_checks() -> None:
+    def step(built: str, lost: int) -> dict[str, Any]:
+        found = {"cause": "timestamp", "origin": "application", "severity": "error", "lost_tokens": lost, "lead": "at ",
+                 "before": "10:00", "after": "10:01", "built": built, "location": {"part": "system"}}  # fmt: skip
+        return {"steps": [{"request": 1, "against": 0, "tokens": 99, "shared_tokens": 9, "divergence": found}]}
+
+    run = Run([scenario("stable", step("a.py:3, now()", 50), passed=False, test=f"test_{i}") for i in range(2)])
+    run.scenarios.append(scenario("stable", step("b.py:9, today()", 80), passed=False, test="test_b"))
+    run.scenarios.append(scenario("stable", step("c.py:1, passed()", 900), test="test_c"))
+    first = render(run).partition('class="first"')[2].partition("</section>")[0]
+    assert re.findall(r"<code>(.*?)</code> \((.*?)\)", first) == [
+        ("a.py:3, now()", "2 checks, 100 tokens"),
+        ("b.py:9, today()", "1 check, 80 tokens"),
+    ]
+
+
+def test_pairs_of_prompts_say_what_a_cache_would_do() -> None:
+    pair = {"a": "monthly plan", "b": "annual plan", "spans": [{"kind": "period", "a": [[0, 7]], "b": [[0, 6]]}]}
+    pairs = [
+        pair | {"merged": False, "different_answer": "certain"},
+        pair | {"merged": True, "different_answer": "certain", "allowed": "one page answers both"},
+        pair | {"merged": True, "different_answer": "suspect"},
+        pair | {"merged": True, "different_answer": "certain", "at": [4, 7]},
+        pair | {"merged": True, "different_answer": "certain", "verified": "suspect"},
+        pair | {"merged": True, "different_answer": "none"},
+    ]
+    page = render(Run([scenario("collisions", {"pairs": pairs, "merged": 4, "compared": 15}, passed=False)]))
+    signs = re.findall(r'<h4><span class="badge \w+"><span aria-hidden="true">.</span> (.*?)</span> period', page)
+    assert signs == ["collision", "suspect", "suspect", "allowed: one page answers both", "not merged"]
+    assert "prompts 4 and 7" in page
+
+
+def test_numbers_that_json_does_not_have_are_shown_as_unknown() -> None:
+    data = {"pairs": [{"a": "x", "b": "y", "merged": True, "different_answer": "certain", "similarity": None}]}
+    page = render(Run([scenario("collisions", data | {"threshold": None}, passed=False)]))
+    assert "cosine" not in page.partition("</style>")[2]
