@@ -257,6 +257,14 @@ def test_links_lead_somewhere() -> None:
     assert [file for file in files if not (ROOT / file).exists()] == []
 
 
+@pytest.mark.parametrize("page", sorted((ROOT / "docs").glob("*.md")), ids=lambda page: page.name)
+def test_pages_hold_no_code_that_nobody_runs(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert set(re.findall(r"^```(\w+)$", text, re.MULTILINE)) <= {"text"}
+    links = re.findall(r"\]\(([^)#\s]+)\)", text)
+    assert [link for link in links if not link.startswith("http") and not (page.parent / link).exists()] == []
+
+
 def test_lint_configuration_is_one(tmp_path: Path) -> None:
     (table,) = [table for table in tables() if "extend-exclude" in table]
     (tmp_path / "pyproject.toml").write_text(table, encoding="utf-8")
