@@ -297,7 +297,9 @@ def test_the_line_to_mend_first_is_told_once_for_all_checks() -> None:
     def step(built: str, lost: int) -> dict[str, Any]:
         found = {"cause": "timestamp", "origin": "application", "severity": "error", "lost_tokens": lost, "lead": "at ",
                  "before": "10:00", "after": "10:01", "built": built, "location": {"part": "system"}}  # fmt: skip
-        return {"steps": [{"request": 1, "against": 0, "tokens": 99, "shared_tokens": 9, "divergence": found}]}
+        both = [found, {**found, "cause": "date", "lost_tokens": 0}]
+        steps = [{"request": 1, "against": 0, "tokens": 99, "shared_tokens": 9, "divergence": one} for one in both]
+        return {"steps": steps}
 
     run = Run([scenario("stable", step("a.py:3, now()", 50), passed=False, test=f"test_{i}") for i in range(2)])
     run.scenarios.append(scenario("stable", step("b.py:9, today()", 80), passed=False, test="test_b"))

@@ -37,8 +37,12 @@ def run(project: pytest.Pytester, *flags: str) -> Any:
 
 
 def test_everything_that_was_found_is_on_the_page(project: pytest.Pytester) -> None:
-    write(project, BEFORE)
+    gone = (
+        "from pytest_cachesafe import assert_reuse\ndef test_gone():\n    assert_reuse([[1] * 40, [1] * 80])\n"
+    )
+    write(project, BEFORE | {"test_gone.py": gone})
     run(project, "--cachesafe-update")
+    (project.path / "test_gone.py").unlink()
     write(project, FILES)
     result = run(project, "--cachesafe-report=html,json", "--cachesafe-lint")
     result.stdout.fnmatch_lines([f"cachesafe report: {PAGE}"])
@@ -60,6 +64,8 @@ def test_everything_that_was_found_is_on_the_page(project: pytest.Pytester) -> N
         # Collisions with what differs marked.
         "<code>What does the <mark>monthly</mark> plan cost?</code>",
         # The gate and the linter.
+        "<li>note: 1 entry of cachesafe.lock.jsonl without a check, run pytest --cachesafe-update to drop:</li>",
+        "test_gone.py::test_gone",
         "cache regression in vLLM: 800 tokens more of the prefix lost",
         "<code>desk.py:36</code> <strong>CSF101 clock-in-prefix</strong>",
         "datetime.now() is read here",
