@@ -1,0 +1,115 @@
+"""The lock file of the branch a change goes into, read with the real git."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+
+STABLE = "def test_a():\n    assert_prefix_stable(chat(4))\n"
+CLOCK = "def test_a():\n    assert_prefix_stable(chat(4, clocked), fail_on=['raises'])\n"
+
+
+def git(folder: Path, *words: str) -> str:
+    done = subprocess.run(["git", "-C", str(folder), *words], check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+@pytest.fixture
+def branch(gated: Any, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """A branch on which code and lock file were edited together, so that the gate itself passes."""
+    for name in ("AUTHOR", "COMMITTER"):
+        monkeypatch.setenv(f"GIT_{name}_NAME", "t")
+        monkeypatch.setenv(f"GIT_{name}_EMAIL", "t@example.com")
+    gated.file("test_a.py", STABLE)
+    gated.run("--cachesafe-update")
+    git(gated.path, "init", "-q", "-b", "main")
+    commit(gated, "first")
+    git(gated.path, "checkout", "-q", "-b", "topic")
+    gated.file("test_a.py", CLOCK)
+    gated.run("--cachesafe-update")
+    commit(gated, "edit both")
+    monkeypatch.setenv("CI", "1")
+    return gated
+
+
+def commit(gated: Any, message: str) -> None:
+    git(gated.path, "add", "agent.py", "test_a.py", "tox.ini", "cachesafe.lock.jsonl")
+    git(gated.path, "commit", "-qm", message)
+
+
+@pytest.mark.parametrize("variable", ["GITHUB_BASE_REF", "CI_MERGE_REQUEST_TARGET_BRANCH_NAME"])
+def test_what_got_worse_is_shown_although_both_were_edited(
+    branch: Any, variable: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "lock changed" not in branch.says()
+    monkeypatch.setenv(variable, "main")
+    result = branch.run()
+    result.stdout.fnmatch_lines(
+        ["lock changed against main: * tokens worse in 1 check*", "  test_a.py::test_a (stable): * tokens worse*"]
+    )
+
+
+def test_it_is_where_the_branch_left_not_where_the_base_is_now(branch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(branch.path, "checkout", "-q", "main")
+    branch.lock_path.write_text("")
+    commit(branch, "base goes on")
+    git(branch.path, "checkout", "-q", "topic")
+    monkeypatch.setenv("GITHUB_BASE_REF", "main")
+    assert "1 added" not in branch.says()
+
+
+def test_a_clone_knows_the_base_at_origin(branch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "-q", "-b", "topic", str(branch.path), str(clone))
+    monkeypatch.chdir(clone)
+    monkeypatch.setenv("GITHUB_BASE_REF", "main")
+    assert "lock changed against main" in branch.says("--rootdir", str(clone))
+
+
+def test_a_shallow_clone_says_what_to_fetch(branch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    clone = tmp_path / "clone"
+    source = f"file://{branch.path}"
+    git(tmp_path, "clone", "-q", "--depth", "1", "-b", "topic", source, str(clone))
+    monkeypatch.chdir(clone)
+    monkeypatch.setenv("GITHUB_BASE_REF", "main")
+    said = branch.says("--rootdir", str(clone))
+    assert "note: not compared with the lock file of main: git knows no 'main' here: fetch it (git fetch origin" in said
+    # Fetched alone, without the history that joins the two: the tip of the base is compared with.
+    git(clone, "fetch", "-q", "--depth", "1", "origin", "main:refs/remotes/origin/main")
+    assert "lock changed against main" in branch.says("--rootdir", str(clone))
+
+
+def test_without_git_and_outside_a_repository_the_gate_works(
+    branch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_BASE_REF", "main")
+    outside = tmp_path / "elsewhere.jsonl"
+    outside.write_text(branch.lock)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    said = branch.says(f"--cachesafe-lock={outside}")
+    assert "note: not compared with the lock file of main: git rev-parse: " in said
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "note: not compared with the lock file of main: git is not installed" in branch.says()
+
+
+@pytest.mark.parametrize("ref", ["--output=x", "no such branch", "main;ls"])
+def test_a_ref_that_is_none(branch: Any, ref: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_BASE_REF", ref)
+    assert "note: not compared with the lock file of" in branch.says()
+    assert not (branch.path / "x").exists()
+
+
+def test_a_broken_file_on_the_base_is_a_note(branch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(branch.path, "checkout", "-q", "-b", "broken", "main")
+    branch.lock_path.write_text("<<<<<<< a\n")
+    commit(branch, "broken")
+    git(branch.path, "checkout", "-q", "topic")
+    git(branch.path, "merge", "-q", "-s", "ours", "-m", "merge", "broken")
+    monkeypatch.setenv("GITHUB_BASE_REF", "broken")
+    assert "note: not compared with the lock file of broken: cachesafe.lock.jsonl at broken:1: a conf" in branch.says()

@@ -1,0 +1,156 @@
+"""What fails: expressions, budgets, changed prefixes; by marker, ini and flag; with a lock file and without."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+STABLE = "def test_a():\n    assert_prefix_stable(chat(4))\n"
+CLOCK = "def test_a():\n    assert_prefix_stable(chat(4, clocked), fail_on=['raises'])\n"
+
+
+def ini(gated: Any, *lines: str) -> None:
+    gated.pytester.makeini("\n".join(["[pytest]", "pythonpath = .", *lines]) + "\n")
+
+
+@pytest.fixture
+def worse(gated: Any) -> Any:
+    """A test in the lock file that then lost its prefix."""
+    gated.file("test_a.py", STABLE)
+    gated.run("--cachesafe-update")
+    gated.file("test_a.py", CLOCK)
+    return gated
+
+
+def test_tolerances_decide_what_fails(worse: Any) -> None:
+    worse.run("--cachesafe-compare-fail", "lost:0", ok=1).stdout.fnmatch_lines(["*tokens more of the prefix lost*"])
+    worse.run("--cachesafe-compare-fail", "lost:100000")
+    worse.run("--cachesafe-compare-fail", "lost:5%", ok=1)
+    worse.run("--cachesafe-compare-fail", "lost:100%")
+    worse.run("--cachesafe-compare-fail", "reason", ok=1).stdout.fnmatch_lines(["*a new cause of loss: *"])
+
+
+def test_marker_before_flag_before_ini(worse: Any) -> None:
+    ini(worse, "cachesafe_compare_fail = lost:100000")
+    worse.run()
+    worse.run("--cachesafe-compare-fail", "lost:0", ok=1)
+    worse.file("test_a.py", '@pytest.mark.cachesafe(compare_fail="lost:100000")\n' + CLOCK)
+    worse.run("--cachesafe-compare-fail", "lost:0")
+
+
+def test_an_unknown_expression_stops_the_run(worse: Any) -> None:
+    result = worse.run("--cachesafe-compare-fail", "losst:0", ok=4)
+    result.stderr.fnmatch_lines(["*unknown metric 'losst'; did you mean 'lost'?*"])
+
+
+def test_informational_tells_and_fails_nothing(worse: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "1")
+    worse.file("test_b.py", STABLE.replace("test_a", "test_new"))
+    said = worse.says("--cachesafe-informational")
+    assert "cache regression in stable: " in said
+    assert "has no entry for it" in said
+    (worse.path / "test_a.py").unlink()
+    assert "note: 1 entry" in worse.says("--cachesafe-informational")
+
+
+def test_new_only_adds_and_leaves_what_is_there(worse: Any) -> None:
+    old = worse.lock
+    worse.file("test_b.py", STABLE.replace("test_a", "test_new"))
+    worse.run("--cachesafe-update-new-only", ok=1).stdout.fnmatch_lines(["*1 added, 0 changed, 0 removed*"])
+    assert worse.lock.startswith(old)
+    worse.run("--cachesafe-update").stdout.fnmatch_lines(["*0 added, 1 changed, 0 removed*"])
+    worse.run()
+
+
+def test_the_two_ways_to_write_exclude_each_other(worse: Any) -> None:
+    worse.run("--cachesafe-update", "--cachesafe-update-new-only", ok=4)
+    worse.run("--cachesafe-update", "--cachesafe-informational", ok=4)
+
+
+def test_a_check_that_measures_something_else_is_no_pass(gated: Any) -> None:
+    body = 'def test_a():\n    assert_reuse([list(range(100)), list(range(120))], engine="{0}", name="x")\n'
+    gated.file("test_a.py", body.format("vllm"))
+    gated.run("--cachesafe-update")
+    gated.run()
+    row = json.loads(gated.lock)
+    row["kept"] = {"sglang": 1}
+    gated.lock_path.write_text(json.dumps(row) + "\n")
+    gated.run(ok=1).stdout.fnmatch_lines(["*it is held against * now, sglang in the lock file: re-baseline needed*"])
+
+
+@pytest.mark.parametrize(("action", "status", "told"), [("warn", 0, True), ("fail", 1, True), ("ignore", 0, False)])
+def test_a_changed_prefix(gated: Any, action: str, status: int, told: bool) -> None:
+    gated.file("test_a.py", STABLE)
+    gated.run("--cachesafe-update")
+    # As after an upgrade of a framework whose own words go into the system text.
+    agent = gated.path / "agent.py"
+    agent.write_text(agent.read_text().replace("You are a support bot.", "You're a support bot!"))
+    ini(gated, f"cachesafe_prefix_change = {action}")
+    said = gated.says(ok=status)
+    assert ("tools or system text changed: a deploy makes every cache cold, about" in said) is told
+
+
+def test_estimates_are_marked_in_the_file_and_in_words(worse: Any) -> None:
+    assert json.loads(worse.lock)["estimated"] is True
+    worse.run(ok=1).stdout.fnmatch_lines(["*cache regression in stable: about *"])
+    worse.file("test_b.py", "def test_b():\n    assert_prefix_stable([[1, 2, 3], [1, 2, 3, 4]])\n")
+    worse.run("--cachesafe-update", "test_b.py")
+    rows = {row["test"]: row for row in map(json.loads, worse.lock.splitlines())}
+    assert "estimated" not in rows["test_b.py::test_b"]
+
+
+BUDGETS = [
+    ("min_cached_share", "0.9", "0.01", "*min_cached_share is 90%*"),
+    ("max_uncached_tokens", "1", "100000", "*tokens are not cached, max_uncached_tokens is 1*"),
+]
+
+
+@pytest.mark.parametrize(("name", "strict", "loose", "words"), BUDGETS, ids=[row[0] for row in BUDGETS])
+@pytest.mark.parametrize("locked", [False, True], ids=["without a lock file", "with one"])
+def test_a_budget_by_flag_ini_and_marker(
+    gated: Any, name: str, strict: str, loose: str, words: str, locked: bool
+) -> None:
+    gated.file("test_a.py", CLOCK)
+    if locked:
+        gated.run("--cachesafe-update")
+    flag = "--cachesafe-" + name.replace("_", "-")
+    gated.run(flag, strict, ok=1).stdout.fnmatch_lines([f"*budget missed: {words}"])
+    gated.run(flag, loose)
+    ini(gated, f"cachesafe_{name} = {strict}")
+    gated.run(ok=1).stdout.fnmatch_lines([words])
+    gated.run("--cachesafe-informational").stdout.fnmatch_lines([f"*budget missed: {words}"])
+    gated.run(flag, loose)
+    gated.file("test_a.py", f"@pytest.mark.cachesafe({name}={loose})\n{CLOCK}")
+    gated.run(flag, strict)
+    ini(gated, f"cachesafe_{name} = much")
+    gated.run(ok=4)
+
+
+def test_a_budget_of_money_is_held_against_checks_that_have_a_price(gated: Any) -> None:
+    gated.file("test_a.py", STABLE)
+    # The shape of prompts has no price.
+    gated.run("--cachesafe-max-cost", "0.000001")
+
+
+def test_what_a_conversation_costs() -> None:
+    from pytest_cachesafe.gate.budget import over_budget
+    from pytest_cachesafe.options import Effective
+
+    class Paid:
+        def __init__(self, usd: float | None) -> None:
+            self.usd = usd
+
+        def gate_values(self) -> dict[str, Any]:
+            return {"kept": {"anthropic": 5}, "reusable": 5, "tokens": 9, "cost_usd": self.usd, "conversations": 2}
+
+    def missed(usd: float | None, budget: float) -> list[str]:
+        names = ("min_cached_share", "max_uncached_tokens")
+        settings = {name: Effective(None, "default") for name in names} | {"max_cost": Effective(budget, "ini")}
+        return over_budget(Paid(usd), settings)
+
+    # 0.02 USD for two conversations are 0.01 for each.
+    assert missed(0.02, 0.01) == []
+    assert missed(0.02, 0.009) == ["a conversation costs $0.010000, max_cost is $0.009"]
+    assert "price of this model is not known" in missed(None, 1.0)[0]
