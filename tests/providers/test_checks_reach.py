@@ -288,7 +288,7 @@ def test_a_marked_question_is_written_each_time() -> None:
     # 2,823 + 14 and 2,823 + 17.
     assert counters(report) == [(2837, 0, 0), (2840, 0, 0)]
     assert only(report).code == "marker-on-changing-block"
-    assert "2,823 tokens in front of it are the same" in only(report).message
+    assert "what stands in front of it, 2,823 tokens, is the same" in only(report).message
     assert report.requests[1].miss_reason == "marker-on-changing-block"
 
 
@@ -308,3 +308,33 @@ def test_nothing_is_concluded_from_what_telemetry_leaves_out() -> None:
     assert only(check(bodies)).code == "no-marker"
     assert check(spans).findings == []
     assert any("markers, settings" in note for note in check(spans).notes)
+
+
+def test_branches_of_one_history_are_no_edit() -> None:
+    # One conversation asked three different things next: what is shared is read, and nothing sent was changed.
+    before = [user("Look at " + LONG), assistant("Seen.")]
+    bodies = [
+        anthropic(marked_last([*before, user(words)]), system=text_list(LONG)) for words in ("Why?", "How?", "Who?")
+    ]
+    report = check(bodies)
+    assert report.findings == []
+    reads = [v.usage.read for v in report.requests if v.usage is not None]
+    assert reads[0] == 0
+    assert reads[1] == reads[2] > 0
+    # A question in the middle of what was said is not one that is asked anew.
+    later = anthropic(marked_last([*before, user("Why not?"), assistant("So."), user("Oh?")]), system=text_list(LONG))
+    assert [f.code for f in check([bodies[0], later]).findings] == ["history-edited"]
+
+
+def test_a_refused_request_is_not_asked_what_it_reads() -> None:
+    start = [user("Look at " + LONG)]
+    empty = {"type": "text", "text": "", "cache_control": MARK}
+    bodies = [
+        anthropic(marked_last(start)),
+        anthropic([*start, assistant("Seen."), user([text("Go on."), empty])]),
+    ]
+    assert [f.code for f in check(bodies).findings] == ["marker-on-empty-text"]
+
+
+def text_list(words: str) -> list[dict[str, Any]]:
+    return [text(words, cache_control=MARK)]

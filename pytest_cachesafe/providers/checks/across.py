@@ -154,7 +154,7 @@ def _trapped(one: Asked, other: Asked, weigher: Weigher) -> Wide | None:
         minimum = weigher.minimum(other)
         if at == 0 or (minimum is not None and shared.at_least(minimum) is False):
             return None
-        told = f"the {shared} tokens in front of it are the same in request {one.index}, and no marker ends them"
+        told = f"what stands in front of it, {shared} tokens, is the same in request {one.index}, and no marker ends it"
         return Wide("marker-on-changing-block", other.index, block.path, told, one.index, shared)
     # One text with a part that changes: most of it is the same, from its first word on.
     texts = a[at].text, b[at].text

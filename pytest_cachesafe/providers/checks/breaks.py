@@ -47,6 +47,8 @@ def breaks_between(asked: Sequence[Asked], item: Asked, contents: Contents) -> l
     """What is worth a note, then at most one break; nothing where the request continues its parent."""
     if item.parent is None or item.chat is None:
         return []
+    if _asked_anew(asked[item.parent], item):
+        return []
     found = _against(asked[item.parent], item, contents)
     if any(b.code == "handoff" for b in found):
         # The agent that had the conversation before the last handoff finds its own prefix again.
@@ -56,6 +58,25 @@ def breaks_between(asked: Sequence[Asked], item: Asked, contents: Contents) -> l
                 item.parent = earlier.index
                 return back
     return found
+
+
+def _asked_anew(parent: Asked, item: Asked) -> bool:
+    """Whether two requests differ in nothing but the user's newest message: two branches of one history.
+
+    Nothing that anybody was to read again comes after it, and what stands before it is read.
+    """
+    one, other = parent.layout.blocks, item.layout.blocks
+    at = shared_blocks(parent, item)
+    if at >= len(one) or at >= len(other) or parent.exchange.model != item.exchange.model:
+        return False
+    if parent.layout.settings != item.layout.settings:
+        return False
+    ends = [
+        {(b.level, b.role, b.message_index, b.kind == "tool_result") for b in blocks[at:]} for blocks in (one, other)
+    ]
+    newest = ("messages", "user", one[at].message_index, False)
+    # With nothing in front, or the start of the same message, it is a beginning that changed.
+    return ends == [{newest}, {newest}] and at > 0 and one[at - 1].role == "assistant"
 
 
 def _earlier(asked: Sequence[Asked], item: Asked) -> list[Asked]:

@@ -48,7 +48,8 @@ def of_break(found: Break, parent: Asked, item: Asked, severity: Severity, weigh
     shared = found.code == "prompt-cache-key-shared"
     telling = (found.cause in _TELLING and not shared) or (found.cause == "order" and found.code == "system-changed")
     says = CAUSES[found.cause] if found.cause is not None and telling else code.says
-    where = f" at {found.path}" if found.path else ""
+    # "another model at model" says nothing more.
+    where = f" at {found.path}" if found.path not in ("", "model") else ""
     begin = f"request {item.index} does not continue request {parent.index}"
     if shared:
         begin = f"requests {parent.index} and {item.index} begin differently"

@@ -53,9 +53,10 @@ class Reach:
         written = self._written.setdefault(scope, set())
         found = None
         shown = item.shows("markers") and (parent is None or parent.shows("markers"))
-        if parent is not None and shown and not broken and not parent.failed and not item.failed:
+        # What is refused reads and writes nothing.
+        if parent is not None and shown and not broken and parent.answered and item.answered:
             found = self._unread(parent, item, numbers, written)
-        if not item.failed:
+        if item.answered:
             written.update(numbers[i] for i in marked(item))
         return found
 

@@ -40,6 +40,11 @@ class Asked:
         """Whether the provider did not answer it."""
         return self.exchange.status is not None and self.exchange.status >= 400
 
+    @property
+    def answered(self) -> bool:
+        """Whether the provider took the request and answered it, as far as is known."""
+        return not self.failed and not self.refused
+
     def shows(self, what: str) -> bool:
         """Whether its source shows its "markers", "settings", "texts": nothing is concluded from what is not shown."""
         return what not in self.exchange.omits
