@@ -181,7 +181,7 @@ def test_lint_demo(project_copy: Path, run: Run, tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("smollm2_tokenizer_dir")
 def test_demo(project_copy: Path, run: Run) -> None:
-    # Three of the five: each project has its own test above.
+    # Three of them: each project has its own test.
     done = run(project_copy, "examples/demo.py", "quickstart", "hosted_wire", "lint_demo")
     assert done.returncode == 0, done.stdout
     assert "| prompt prefix is not stable: request 3 does not continue request 2 under clock" in done.stdout
