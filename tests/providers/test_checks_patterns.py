@@ -363,6 +363,17 @@ def test_a_switch_of_provider_inside_a_conversation() -> None:
     assert found.data["reason"] is None, "no provider publishes a name for it"
 
 
+def test_two_providers_asked_the_same_question_are_compared_not_switched() -> None:
+    ask = [user("Which city?")]
+    exchanges = [
+        Exchange("openai", "chat", openai(ask), model="gpt-5.4"),
+        Exchange("anthropic", "messages", anthropic(ask), model="claude-opus-5-5"),
+    ]
+    report = check(exchanges)
+    assert report.findings == []
+    assert report.conversations == 2
+
+
 @pytest.mark.parametrize("switched_on", [True, False])
 def test_tools_in_some_requests_only_without_a_system_text(switched_on: bool) -> None:
     ask, more = [user("Which city?")], [assistant("Oslo."), user("Why?")]

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from pytest_cachesafe.providers.capture.readers import parse_exchanges, read_exchanges
+from pytest_cachesafe.providers.capture.readers.lines import exchange_of_line
 from pytest_cachesafe.usage import UsageError
 
 ANTHROPIC = {"model": "claude-opus-5", "max_tokens": 5, "system": "s", "messages": [{"role": "user", "content": "hi"}]}
@@ -189,3 +190,25 @@ def test_what_is_no_file_is_told(tmp_path: Path) -> None:
         read_exchanges(tmp_path / "none.jsonl")
     with pytest.raises(UsageError, match="is a directory"):
         read_exchanges(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ({"model": "text-embedding-3-small", "input": "a"}, "a request for embeddings"),
+        ({"model": "own", "input": ["a", "b"]}, "a request for embeddings"),
+        ({"model": "own", "input": "a", "dimensions": 256}, "a request for embeddings"),
+        ({"model": "omni-moderation-latest", "input": "a"}, "a request for moderation"),
+        ({"model": "gpt-4o-mini-tts", "input": "a", "voice": "alloy"}, "a request for speech"),
+        ({"custom_id": "1", "url": "/v1/embeddings", "body": {"model": "m", "input": "a"}}, "/v1/embeddings is "),
+    ],
+)
+def test_what_goes_to_no_chat_model_is_told_by_its_name(line: dict[str, Any], words: str) -> None:
+    with pytest.raises(UsageError, match=f"^line 3: {words}.*no request to a chat model; leave it out$"):
+        exchange_of_line(line, "line 3", None, None)
+
+
+def test_a_line_of_a_batch_file_is_read_by_its_url() -> None:
+    body = {"model": "gpt-5.4", "input": [{"role": "user", "content": "hi"}]}
+    line = {"custom_id": "1", "method": "POST", "url": "/v1/responses", "body": body}
+    assert exchange_of_line(line, "line 1", None, None).api == "responses"

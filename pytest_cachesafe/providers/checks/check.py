@@ -297,7 +297,8 @@ def _reasons(report: CacheReport, reasons: dict[int, str], broken: set[int], cau
 def _notes(asked: Sequence[Asked], weigher: Weigher) -> Iterator[str]:
     unnamed = [i.index for i in asked if i.exchange.model is None]
     if unnamed:
-        yield f"{_requests(unnamed)}: no model is named, so that its minimum length and prices are not known (model=…)"
+        named = "no model is named, so that its minimum length and prices are not known (model=…, --model)"
+        yield f"{_requests(unnamed)}: {named}"
     hidden = sorted({what for i in asked for what in i.exchange.omits})
     if hidden:
         yield f"{', '.join(hidden)} of some requests are not in what was recorded: nothing is concluded from that"

@@ -102,4 +102,7 @@ def _continues(earlier: Asked, later: Asked) -> bool:
         return False
     if any(m.get("role") in ("assistant", "tool") for m in other.messages):
         return True
+    if earlier.exchange.provider != later.exchange.provider:
+        # Models are compared that way.
+        return False
     return one.messages == other.messages and one.tools == other.tools

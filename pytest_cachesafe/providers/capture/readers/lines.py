@@ -68,8 +68,8 @@ def _api(line: Mapping[str, Any], body: Mapping[str, Any], where: str, provider:
     if "api" in line:
         if line["api"] not in APIS:
             raise UsageError(f"{where}: unknown api {line['api']!r}; {closest(line['api'], APIS)}")
-        return cast("Api", line["api"]), _by_path(line, body)[1]
-    found, named = _by_path(line, body)
+        return cast("Api", line["api"]), _by_path(line, body, where)[1]
+    found, named = _by_path(line, body, where)
     if found is not None:
         return found, named
     given = line.get("provider", provider)
@@ -78,6 +78,9 @@ def _api(line: Mapping[str, Any], body: Mapping[str, Any], where: str, provider:
     if not is_body(body) and not isinstance(body.get("messages"), list):
         keys = ", ".join(list(body)[:6]) or "nothing"
         raise UsageError(f"{where}: no request body: it has no messages, input or contents (it has {keys})")
+    other = _other(body)
+    if other is not None:
+        raise UsageError(f"{where}: {other}, no request to a chat model; leave it out")
     wire = detect_body(body)
     if given is None:
         if wire not in _WIRES:
@@ -86,6 +89,20 @@ def _api(line: Mapping[str, Any], body: Mapping[str, Any], where: str, provider:
     else:
         _same_provider(body, given, where)
     return _layout(cast("Provider", given), body), named
+
+
+def _other(body: Mapping[str, Any]) -> str | None:
+    """What a body with `input` is, where it is not of the Responses API, whose `input` is a text or a list of items."""
+    given = body.get("input")
+    if given is None or "messages" in body:
+        return None
+    if "voice" in body:
+        return "a request for speech"
+    model = str(body.get("model"))
+    texts = isinstance(given, list) and bool(given) and not any(isinstance(item, Mapping) for item in given)
+    if texts or "encoding_format" in body or "dimensions" in body or model.startswith("text-embedding-"):
+        return "a request for embeddings"
+    return "a request for moderation" if model.startswith(("omni-moderation-", "text-moderation-")) else None
 
 
 def _layout(provider: Provider, body: Mapping[str, Any]) -> Api:
@@ -108,8 +125,9 @@ def _same_provider(body: Mapping[str, Any], provider: str, where: str) -> None:
         raise UsageError(f"{where}: not a body of {provider}{named}; give the provider it was sent to")
 
 
-def _by_path(line: Mapping[str, Any], body: Mapping[str, Any]) -> tuple[Api | None, str | None]:
-    path = line.get("path")
+def _by_path(line: Mapping[str, Any], body: Mapping[str, Any], where: str) -> tuple[Api | None, str | None]:
+    # Lines of a batch file name it `url`.
+    path = line.get("path", line.get("url"))
     if not isinstance(path, str) or not path.startswith("/"):
         return None, None
     from pytest_cachesafe.providers.capture.recognise import recognise
@@ -118,6 +136,8 @@ def _by_path(line: Mapping[str, Any], body: Mapping[str, Any]) -> tuple[Api | No
     url = f"https://{host if isinstance(host, str) and host else 'unknown.invalid'}{path}"
     headers = line.get("headers")
     found = recognise("POST", url, headers if isinstance(headers, Mapping) else {}, body)
+    if found.kind not in ("generate", "unknown"):
+        raise UsageError(f"{where}: {path} is {found.name}, no request to a chat model; leave it out")
     return (found.api, found.model) if found.kind == "generate" else (None, None)
 
 
