@@ -37,9 +37,7 @@ def run(project: pytest.Pytester, *flags: str) -> Any:
 
 
 def test_everything_that_was_found_is_on_the_page(project: pytest.Pytester) -> None:
-    gone = (
-        "from pytest_cachesafe import assert_reuse\ndef test_gone():\n    assert_reuse([[1] * 40, [1] * 80])\n"
-    )
+    gone = "from pytest_cachesafe import assert_reuse\ndef test_gone():\n    assert_reuse([[1] * 40, [1] * 80])\n"
     write(project, BEFORE | {"test_gone.py": gone})
     run(project, "--cachesafe-update")
     (project.path / "test_gone.py").unlink()
