@@ -157,7 +157,15 @@ class Cachesafe:
             rules: dated provider rules to use instead of the packaged ones.
             answer_errors: answer 400 where the provider would.
             capture: False leaves all traffic alone: then only `rec.request(…)` fills the recording.
+
+        Raises:
+            UsageError: an argument that means nothing.
         """
+        from pytest_cachesafe.providers.capture.reply import Failure, Reply, ToolCall
+
+        if isinstance(template, (list, tuple, Mapping, Reply, Failure, ToolCall)):
+            # capture_traffic() takes replies first; taken for a template, they would never be asked for.
+            raise UsageError(f"record({type(template).__name__}): the first argument is a template; name replies=…")
         if not capture:
             from pytest_cachesafe.providers.capture.captured import Captured
 

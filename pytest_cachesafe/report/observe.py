@@ -38,7 +38,9 @@ def _screen(seen: Seen, apart: str, root: str, verbosity: int, mode: Redact) -> 
     providers = ", ".join(f"{name} {count}" for name, count in sorted(seen.providers.items()))
     estimated = "; token counts are estimates" if seen.estimated else ""
     yield f"{apart} ({providers}{estimated})"
-    yield f"{_n(len(seen.broken), 'conversation')} {'loses its' if len(seen.broken) == 1 else 'lose their'} prefix:"
+    # One conversation may have several faults.
+    broken = len({(one.test, one.conversation) for one in seen.broken})
+    yield f"{_n(broken, 'conversation')} {'loses its' if broken == 1 else 'lose their'} prefix:"
     ordered = sorted(kinds.values(), key=lambda group: -sum(one.lost_tokens for one in group))
     shown = ordered if verbosity > 0 else ordered[:_MOST]
     for group in shown:

@@ -124,7 +124,7 @@ def test_the_broken_conversations_are_listed_with_the_line_that_did_it(project: 
             "*test:   test_it.py::test_clock*(and 1 more)",
             "*built:  agent.py:12, now_text()*",
             "*sent:   agent.py:*",
-            "*lost:   about *tokens in 3 requests; about *USD per 1,000 chats",
+            "*lost:   about *tokens in 2 requests; about *USD per 1,000 chats",
             "*fix:*",
             "next: *",
         ]

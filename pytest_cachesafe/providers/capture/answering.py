@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pytest_cachesafe.providers.capture import redact, telemetry
 from pytest_cachesafe.providers.capture.bodies import BodyReader, json_body
@@ -60,12 +60,14 @@ class Session:
         self.stopped: list[BaseException] = []
         # Model requests that a transport of the user's own answered, by its name.
         self.elsewhere: dict[str, int] = {}
+        # Requests for a count of tokens: answered, and no part of the recording.
+        self.counted = 0
         self._hosts, self._passthrough = tuple(hosts), tuple(passthrough)
         self._answer_errors = answer_errors and not live
-        self._clock = clock if clock is not None else time.monotonic
-        self._start = self._clock()
+        self._clock = _callable(clock, "clock", "seconds") or time.monotonic
+        self._start = self._read_clock()
         self.rules = rules
-        self._count_tokens = count_tokens
+        self._count_tokens = _callable(count_tokens, "count_tokens", "a number of tokens")
         self._predictor = Predictor(rules, count_tokens)
         self._ids = Ids()
         self._reader = BodyReader()
@@ -82,7 +84,7 @@ class Session:
 
     @count_tokens.setter
     def count_tokens(self, counter: Callable[[str], int] | None) -> None:
-        self._count_tokens = counter
+        self._count_tokens = _callable(counter, "count_tokens", "a number of tokens")
         self._predictor = Predictor(self.rules, counter)
 
     # What transports ask (transports.gate.Gate).
@@ -110,8 +112,8 @@ class Session:
         try:
             return self._answer(request)
         except Exception as error:
-            # SDKs would take it for a broken connection, try again, and hide it.
-            raise self._stop(str(error), error) from error
+            # SDKs would take it for a broken connection, try again, and hide it. A mistake is told once, in its line.
+            raise self._stop(str(error), error) from (None if isinstance(error, UsageError) else error)
 
     def connects(self, host: str) -> None:
         """Whether a socket may go there."""
@@ -172,6 +174,7 @@ class Session:
             if self.live:
                 self._open.add(target.name)
                 return None
+            self.counted += 1
             return self._predictor.counted(exchange)
         with self._lock:
             exchange.sent_at = self._now()
@@ -256,7 +259,14 @@ class Session:
                 self._predictor.began(exchange, exchange.began_at)
 
     def _now(self) -> float:
-        return self._clock() - self._start
+        return self._read_clock() - self._start
+
+    def _read_clock(self) -> float:
+        now = self._clock()
+        # Not what differs from itself: NaN.
+        if isinstance(now, bool) or not isinstance(now, (int, float)) or now != now:
+            raise UsageError(f"clock() returned {type(now).__name__} {str(now)[:40]!r}; a number of seconds is meant")
+        return now
 
     # What cannot be answered.
 
@@ -289,6 +299,15 @@ class Session:
         first = self.stopped[0]
         more = f" (and {len(self.stopped) - 1} more)" if len(self.stopped) > 1 else ""
         raise stop(f"{first.args[0] if first.args else first}{more}") from (error or first.__cause__)
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def _callable(given: _F | None, name: str, meant: str) -> _F | None:
+    if given is not None and not callable(given):
+        raise UsageError(f"{name} is {type(given).__name__}; a function that returns {meant} is meant")
+    return given
 
 
 def _as_array(chunks: Iterable[bytes]) -> Iterator[bytes]:

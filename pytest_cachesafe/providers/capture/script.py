@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import inspect
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from typing import Any, Union
 
 from pytest_cachesafe.providers.capture.reply import Failure, Reply, ToolCall
@@ -21,8 +22,9 @@ class Script:
 
     Args:
         replies: None: every request is answered "ok". One answer: every request gets it. A list: one answer each, in
-            the order of arrival. A callable: asked with each `Exchange`; None means "ok". A mapping: text → answer (or
-            list of answers), the first key found in the request's newest message decides; key "" is for the rest.
+            the order of arrival; an iterator is asked for one at a time, and may be endless. A callable: asked with
+            each `Exchange`; None means "ok". A mapping: text → answer (or list of answers), the first key found in the
+            request's newest message decides; key "" is for the rest.
 
     Raises:
         UsageError: something that is no answer.
@@ -33,18 +35,29 @@ class Script:
         self._fixed: Reply | Failure | None = None
         self._list: list[Reply | Failure] | None = None
         self._matchers: list[tuple[str, Script]] | None = None
+        # What a list still grows from, answer by answer.
+        self._more: Iterator[Any] | None = None
         self._used = 0
         if replies is None:
             self._fixed = Reply()
         elif isinstance(replies, Mapping):
             if not replies:
                 raise UsageError("replies={}: no answer in it; give None for 'ok', or texts with their answers")
-            self._matchers = [(str(key), Script(value)) for key, value in replies.items()]
+            for key in replies:
+                if not isinstance(key, str):
+                    raise UsageError(
+                        f"replies: the key {key!r} is {type(key).__name__}; a text of the request is meant"
+                    )
+            self._matchers = [(key, Script(value)) for key, value in replies.items()]
+        elif isinstance(replies, type):
+            raise UsageError(f"replies is the class {replies.__name__}; give one of it, {replies.__name__}(…)")
         elif callable(replies) and not isinstance(replies, (str, Reply, Failure, ToolCall)):
-            self._function = replies
+            self._function = _asked(replies)
         elif isinstance(replies, (str, Reply, Failure, ToolCall)):
             self._fixed = _answer(replies, "replies")
-        elif isinstance(replies, Iterable):
+        elif isinstance(replies, Iterator):
+            self._list, self._more = [], replies
+        elif isinstance(replies, Iterable) and not isinstance(replies, (bytes, bytearray, Set)):
             # A tuple or list of calls alone could also be one parallel answer: in a script, each entry is an answer.
             self._list = [_answer(item, f"replies[{i}]") for i, item in enumerate(replies)]
         else:
@@ -77,6 +90,8 @@ class Script:
             return self._fixed
         if self._list is not None:
             if self._used >= len(self._list):
+                self._grow()
+            if self._used >= len(self._list):
                 raise UsageError(self._run_out(exchange))
             self._used += 1
             return self._list[self._used - 1]
@@ -90,6 +105,13 @@ class Script:
         keys = ", ".join(repr(key) for key, _ in self._matchers or ())
         raise UsageError(f'{_what(exchange)} matches none of the scripted texts ({keys}); add one, or "" for the rest')
 
+    def _grow(self) -> None:
+        """One more answer of an iterator, if there is one."""
+        if self._more is not None and self._list is not None:
+            for item in self._more:
+                self._list.append(_answer(item, f"reply {len(self._list)}"))
+                break
+
     def _run_out(self, exchange: Exchange) -> str:
         scripted = len(self._list or ())
         answers = f"{scripted} answer{'s' if scripted != 1 else ''}"
@@ -97,6 +119,28 @@ class Script:
             f"request {scripted + 1} ({_what(exchange)}) has no answer: the script holds {answers}; add one, or give "
             "a function"
         )
+
+
+def _asked(function: Callable[..., Any]) -> Callable[[Exchange], Any]:
+    """A function that can be called with a request.
+
+    Raises:
+        UsageError: it takes no argument, takes more, or is asynchronous.
+    """
+    if inspect.iscoroutinefunction(function):
+        raise UsageError("the replies function is asynchronous; give a plain one: it is asked between two events")
+    try:
+        signature = inspect.signature(function)
+    except (TypeError, ValueError):
+        # Some built-in functions have none.
+        return function
+    try:
+        signature.bind(None)
+    except TypeError as error:
+        raise UsageError(
+            f"the replies function is called with the request (an Exchange), and with nothing else: {error}"
+        ) from None
+    return function
 
 
 def _answer(value: Any, where: str) -> Reply | Failure:
@@ -114,8 +158,18 @@ def _answer(value: Any, where: str) -> Reply | Failure:
 def _what(exchange: Exchange) -> str:
     model = f", model {exchange.model}" if exchange.model else ""
     text = newest_text(exchange.body)
-    shown = f", newest message {text[:60]!r}" if text else ""
+    shown = f", newest message {_shown(text)}" if text else ""
     return f"{exchange.path or exchange.api}{model}{shown}"
+
+
+def _shown(text: str) -> str:
+    """The beginning of a prompt's text, as far as `--cachesafe-redact` lets it be seen."""
+    from pytest_cachesafe.perturb.node import current_node
+    from pytest_cachesafe.report.visible import Redact, redact
+
+    node = current_node()
+    mode: Redact = "none" if node is None else node.settings["redact"].value
+    return repr(text[:60]) if mode == "none" else redact(text, mode)
 
 
 def newest_text(body: Mapping[str, Any]) -> str:

@@ -88,7 +88,7 @@ def capture_traffic(
             raise
         finally:
             flush()
-            if not recording.exchanges and not session.stopped:
+            if not recording.exchanges and not session.stopped and not session.counted:
                 recording.note(_nothing(session.elsewhere))
             if error is not None:
                 session.raise_again(error)

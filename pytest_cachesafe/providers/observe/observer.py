@@ -38,7 +38,9 @@ class Broken:
     estimated: bool
     usd_per_1000: float | None
     model: str | None
+    # How many requests pay for it; which of the test's conversations they are in.
     requests: int
+    conversation: int
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for another process."""
@@ -168,34 +170,40 @@ def _judge(exchanges: Sequence[Exchange], test: str, seen: Seen) -> None:
     seen.conversations = report.conversations
     seen.continuing = sum(verdict.against is not None for verdict in report.requests)
     seen.estimated = not report.exact
-    told: set[tuple[int, str, str | None]] = set()
+    told: dict[tuple[int, str, str | None], Broken] = {}
     for finding in report.findings:
         request = finding.location.request
         if finding.severity is Severity.NOTE or request is None:
             continue
         conversation = report.requests[request].conversation
         key = (conversation, finding.code, finding.location.path)
-        if key in told:
-            continue
-        told.add(key)
         data = finding.data
-        seen.broken.append(
-            Broken(
-                test,
-                finding.code,
-                str(finding.severity),
-                finding.message,
-                finding.location.path,
-                exchanges[request].line,
-                finding.cause,
-                finding.help,
-                str(data.get("lead") or ""),
-                str(data.get("before") or ""),
-                str(data.get("after") or ""),
-                int(data.get("lost_tokens") or 0),
-                not report.exact,
-                data.get("lost_usd_per_1000"),
-                exchanges[request].model,
-                sum(v.conversation == conversation for v in report.requests),
-            )
+        lost, money = int(data.get("lost_tokens") or 0), data.get("lost_usd_per_1000")
+        if key in told:
+            # The same fault once more in the same conversation: told once, paid for again.
+            one = told[key]
+            one.lost_tokens += lost
+            one.requests += 1
+            if money is not None:
+                one.usd_per_1000 = (one.usd_per_1000 or 0.0) + money
+            continue
+        one = told[key] = Broken(
+            test,
+            finding.code,
+            str(finding.severity),
+            finding.message,
+            finding.location.path,
+            exchanges[request].line,
+            finding.cause,
+            finding.help,
+            str(data.get("lead") or ""),
+            str(data.get("before") or ""),
+            str(data.get("after") or ""),
+            lost,
+            not report.exact,
+            money,
+            exchanges[request].model,
+            1,
+            conversation,
         )
+        seen.broken.append(one)
