@@ -32,8 +32,8 @@ _KINDS: tuple[tuple[bytes, tuple[float, float, float]], ...] = (
     (bytes(range(0xE0, 0xF0)), (0.3, 0.65, 1.5)),  # three bytes: Chinese, Japanese, Hindi
     (bytes(range(0xF0, 0x100)), (0.8, 2.2, 4.5)),  # four bytes: emoji
 )
+_ASCII = _KINDS[:3]
 _OTHER = (0.3, 0.6, 1.1)  # ASCII punctuation and control characters
-_CONTINUATION = bytes(range(0x80, 0xC0))
 
 
 def estimate(text: str) -> tuple[int, int, int]:
@@ -45,13 +45,18 @@ def estimate(text: str) -> tuple[int, int, int]:
     # Labels stand for the markers a provider puts around turns and blocks: two or three tokens each way.
     bare, frames = FRAME.subn("", text)
     data = bare.encode("utf-8", "surrogatepass")
-    rest = len(data) - _count(data, _CONTINUATION)
-    sums = [0.0, 0.0, 0.0]
-    for members, rates in _KINDS:
+    rest = len(bare)
+    low = best = high = 0.0
+    # Where every byte is a character there are no others to count.
+    for members, (least, likely, most) in _KINDS if len(data) > len(bare) else _ASCII:
         n = _count(data, members)
         rest -= n
-        sums = [total + n * rate for total, rate in zip(sums, rates, strict=True)]
-    low, best, high = (total + rest * rate for total, rate in zip(sums, _OTHER, strict=True))
+        low += n * least
+        best += n * likely
+        high += n * most
+    low += rest * _OTHER[0]
+    best += rest * _OTHER[1]
+    high += rest * _OTHER[2]
     return int(low + frames * 0.5), round(best + frames), -int(-(high + frames * 2.5) // 1)
 
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from hashlib import sha256
 from typing import Any
 
 from pytest_cachesafe.prompt import Part, Segment, UsageError
 
-__all__ = ["FRAME", "MARKERS", "Trace", "Writer", "compact", "is_marker", "label", "ordered"]
+__all__ = ["FRAME", "MARKERS", "Trace", "Writer", "compact", "entry", "is_marker", "label", "ordered"]
 
 _OPEN, _CLOSE, _ESCAPE = "␞", "␟", "␛"
 _ESCAPED = {_OPEN: f"{_ESCAPE}o", _CLOSE: f"{_ESCAPE}c", _ESCAPE: f"{_ESCAPE}e"}
@@ -75,7 +76,7 @@ def compact(value: Any, where: str | None) -> str:
         UsageError: a value has no JSON form.
     """
     try:
-        return json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=_bytes)
+        return _ENCODER.encode(value)
     except (TypeError, ValueError) as error:
         raise UsageError(f"{where or 'the request'} has no JSON form: {error}") from None
 
@@ -87,6 +88,18 @@ def _bytes(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is no JSON value")
 
 
+# Made once: `json.dumps` makes one a call when it is given options.
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_bytes)
+
+
+def entry(heading: str, value: str = "") -> str:
+    """What `Writer.entry` writes, for whoever needs the text of a few entries alone."""
+    if _VALUE_SIGNS.search(value):
+        value = _VALUE_SIGNS.sub(lambda sign: _ESCAPED[sign[0]], value)
+    return f"{_OPEN}{heading}\n{value}{_CLOSE}\n"
+
+
+@lru_cache(maxsize=1024)
 def label(name: str) -> str:
     """A name as part of a label: the signs that structure labels are escaped."""
     return _LABEL_SIGNS.sub(lambda sign: f"{_ESCAPE}{ord(sign[0]):x}{_ESCAPE}", name) if name else f"{_ESCAPE}0"

@@ -25,6 +25,11 @@ _KNOWN = frozenset(
         *("container_upload", "tool_reference", "browser_state", "mcp_tool_use", "mcp_tool_result"),
     )
 )
+# Kinds of which no field holds blocks, if all are texts.
+_LEAVES = frozenset(("text", "thinking", "tool_result"))
+_TEXTS = {str}
+# A message without anything else.
+_BARE = {"role", "content"}
 # The user's own data: what stands there is no marker, whatever it is called.
 _OPAQUE = frozenset(("input", "input_schema", "input_examples"))
 
@@ -126,12 +131,14 @@ def _message(builder: Builder, message: Any, index: int) -> None:
     if not isinstance(message, Mapping):
         raise UsageError(f"{path} is {type(message).__name__}; a message with role and content is meant")
     role, content = str(message.get("role")), message.get("content")
-    extras = {key: value for key, value in message.items() if key not in ("role", "content", "cache_control")}
-    misplaced = _marker(message.get("cache_control"), path)
-    if misplaced is not None:
-        builder.stray(misplaced)
-    for nested in _nested_markers(extras, path):
-        builder.stray(nested)
+    extras: dict[str, Any] = {}
+    if message.keys() != _BARE:
+        extras = {key: value for key, value in message.items() if key not in ("role", "content", "cache_control")}
+        misplaced = _marker(message.get("cache_control"), path)
+        if misplaced is not None:
+            builder.stray(misplaced)
+        for nested in _nested_markers(extras, path):
+            builder.stray(nested)
     start = f"{label(role)} "
     if isinstance(content, str):
         _content_block(builder, content, f"{path}.content", "messages", start, role, index, extras)
@@ -159,12 +166,14 @@ def _content_block(
     index: int | None,
     extras: Mapping[str, Any] | None = None,
 ) -> None:
-    given = block.get("type") if isinstance(block, Mapping) else "text" if isinstance(block, str) else None
+    mapped = type(block) is dict or isinstance(block, Mapping)
+    given = block.get("type") if mapped else "text" if isinstance(block, str) else None
     kind = given if isinstance(given, str) else type(block).__name__
     if kind not in _KNOWN:
         builder.unknown(path, kind)
-    marker = _marker(block.get("cache_control"), path) if isinstance(block, Mapping) else None
-    inner = list(_nested_markers(block, path)) if isinstance(block, Mapping) else []
+    marker = _marker(block.get("cache_control"), path) if mapped else None
+    deep = mapped and not (kind in _LEAVES and set(map(type, block.values())) == _TEXTS)
+    inner = list(_nested_markers(block, path)) if deep else []
     if marker is None and kind.endswith("tool_result"):
         # The types of the SDK allow a marker on what a result holds; what the API makes of it is not documented. It is
         # taken as one on the result, see `simulate`.
@@ -181,7 +190,7 @@ def _content_block(
         marker=marker,
         markable=is_markable(kind, block),
     )
-    if isinstance(block, Mapping):
+    if deep:
         for nested in inner:
             builder.stray(nested)
         citations = block.get("citations")

@@ -36,8 +36,6 @@ SERVER_RESULTS = frozenset(
 )
 THINKING = frozenset(("thinking", "redacted_thinking"))
 SPECIAL = SERVER_RESULTS | THINKING
-# How many values are compared at once, at first.
-_STRIDE = 1024
 
 
 class Place(NamedTuple):
@@ -220,13 +218,13 @@ def _same(old: Any, item: Item, new: Any) -> bool:
 
 def same_front(a: Sequence[Any], b: Sequence[Any]) -> int:
     """How many objects at the front of two lists are the very same ones."""
-    n, most, stride = 0, min(len(a), len(b)), _STRIDE
-    while n < most and stride:
-        if all(map(is_, a[n : n + stride], b[n : n + stride])):
-            n += stride
-        else:
-            stride //= 4
-    return min(n, most)
+    if not a or not b or a[0] is not b[0]:
+        return 0
+    try:
+        # In C, and without a copy of either.
+        return list(map(is_, a, b)).index(False)
+    except ValueError:
+        return min(len(a), len(b))
 
 
 def leading(earlier: Section, values: Sequence[Any]) -> int:

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
 
-from pytest_cachesafe.frontends.wire_text import MARKERS, Writer, compact, is_marker, ordered
+from pytest_cachesafe.frontends.wire_text import MARKERS, Writer, compact, entry, is_marker, ordered
 from pytest_cachesafe.providers.blocks.block import Block
 
 __all__ = ["canonical", "digest", "fields", "media", "order_free_key", "plain_text", "tool_text"]
@@ -38,10 +38,12 @@ def canonical(start: str, prefix: str, block: Any, path: str, extras: Mapping[st
     Raises:
         UsageError: a value has no JSON form.
     """
+    if not extras and type(block) is dict:
+        plain = _plainly(start, prefix, block, path)
+        if plain is not None:
+            return plain
     writer = Writer()
-    if not extras and type(block) is dict and _plainly(writer, start, prefix, block):
-        pass
-    elif isinstance(block, (str, Mapping)):
+    if isinstance(block, (str, Mapping)):
         writer.block(start, prefix, block, path)
     else:
         writer.entry(f"{start}=", compact(block, path), path)
@@ -50,21 +52,24 @@ def canonical(start: str, prefix: str, block: Any, path: str, extras: Mapping[st
     return writer.text()
 
 
-def _plainly(writer: Writer, start: str, prefix: str, block: Mapping[str, Any]) -> bool:
-    """Write what `Writer.block` would write, at a fraction of the time, for the blocks that agents' requests are of."""
+def _plainly(start: str, prefix: str, block: Mapping[str, Any], path: str) -> str | None:
+    """What `Writer.block` would write, at a fraction of the time, for the blocks that agents' requests are of."""
     fields = len(block) - ("cache_control" in block)
-    kind, text = block.get("type"), block.get("text")
-    if kind == "text" and type(text) is str and fields == 2:
-        writer.entry(f"{start}text", text)
-        return True
-    named, content = block.get("tool_use_id"), block.get("content")
-    if kind == "tool_result" and type(named) is str and type(content) is str and fields == 3:
-        writer.entry(f"{start}tool_result")
-        writer.entry(f"{prefix}tool_use_id", named)
-        writer.entry(f"{prefix}content[")
-        writer.entry(f"{prefix} text", content)
-        return True
-    return False
+    kind = block.get("type")
+    if kind == "text" and fields == 2:
+        text = block.get("text")
+        return entry(f"{start}text", text) if type(text) is str else None
+    if kind == "tool_result" and fields == 3:
+        named, content = block.get("tool_use_id"), block.get("content")
+        if type(named) is str and type(content) is str:
+            inside = entry(f"{prefix}content[") + entry(f"{prefix} text", content)
+            return entry(f"{start}tool_result") + entry(f"{prefix}tool_use_id", named) + inside
+    if kind == "tool_use" and fields == 4:
+        made, name, given = block.get("id"), block.get("name"), block.get("input")
+        if type(made) is str and type(name) is str and type(given) is dict:
+            inside = entry(f"{prefix}input=", compact(given, f"{path}.input"))
+            return entry(f"{start}tool_use") + entry(f"{prefix}id", made) + entry(f"{prefix}name", name) + inside
+    return None
 
 
 def fields(start: str, message: Mapping[str, Any], path: str, skip: frozenset[str]) -> str:

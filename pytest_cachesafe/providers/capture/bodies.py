@@ -18,6 +18,8 @@ _SMALLEST = 256
 # How many lists of one key are remembered: conversations that run side by side.
 _RECENT = 32
 _BLANKS = " \t\n\r"
+# How a value begins that ends by itself.
+_CLOSED = '{["'
 # Reads one value at a place and says where it ends; the C version, where there is one.
 _DECODER: Any = json.JSONDecoder()
 _LIBRARY: Any = json.decoder
@@ -79,50 +81,54 @@ class BodyReader:
         return self._seen.setdefault(written, value)
 
     def _list(self, key: str, text: str, at: int) -> tuple[list[Any], int]:
-        at = _skip(text, at + 1)
-        if text[at] == "]":
-            return [], at + 1
-        known = self._known(key, text, at)
-        texts, values = known.texts, known.values
-        items: list[Any] = []
+        begin = _skip(text, at + 1)
+        if text[begin] == "]":
+            return [], begin + 1
+        old, n = self._known(key, text, begin)
+        items, starts, ends = old.values[:n], old.starts[:n], old.ends[:n]
+        end = begin + ends[-1] if n else -1
         while True:
+            if end >= 0:
+                at = end if text[end] in ",]" else _skip(text, end)
+                if text[at] == "]":
+                    break
+                if text[at] != ",":
+                    raise _Odd
+                at = _skip(text, at + 1) if text[at + 1] in _BLANKS else at + 1
+            else:
+                at = begin
             index = len(items)
-            # Only what ends by itself: a number could go on.
-            if index < len(texts) and text.startswith(texts[index], at):
-                at += len(texts[index])
-                items.append(values[index])
+            written = old.written(index)
+            if written is not None and text.startswith(written, at):
+                items.append(old.values[index])
+                end = at + len(written)
             else:
                 value, end = _scan(text, at)
-                written = text[at:end]
-                at = end
-                if written[0] in '{["':
-                    value = self._element(written, value)
-                else:
-                    # Never equal to what follows a place in a body.
-                    written = "\x00"
-                items.append(value)
-                texts[index : index + 1] = (written,)
-                values[index : index + 1] = (value,)
-            if text[at] not in ",]":
-                at = _skip(text, at)
-            if text[at] == "]":
-                return items, at + 1
-            if text[at] != ",":
-                raise _Odd
-            at += 1
-            if text[at] in _BLANKS:
-                at = _skip(text, at)
+                items.append(self._element(text[at:end], value) if text[at] in _CLOSED else value)
+            starts.append(at - begin)
+            ends.append(end - begin)
+        if len(items) >= len(old.ends) or n < len(items):
+            # What is but a front of the known list leaves that as it is; an equal one lets the older body go.
+            old.text, old.begin, old.values, old.starts, old.ends = text, begin, items, starts, ends
+        return items, at + 1
 
-    def _known(self, key: str, text: str, at: int) -> _Known:
-        """The newest list with the same first element, to be read along and brought up to date; else a new one."""
+    def _known(self, key: str, text: str, at: int) -> tuple[_Known, int]:
+        """The list that is to be read along, and how many elements at the front are the same; else a new one."""
         lists = self._lists.setdefault(key, [])
+        best, most = -1, 0
         for index in range(len(lists) - 1, -1, -1):
-            if text.startswith(lists[index].texts[0], at):
-                lists.append(lists.pop(index))
-                return lists[-1]
-        lists.append(_Known())
-        del lists[:-_RECENT]
-        return lists[-1]
+            shared = lists[index].shared(text, at)
+            if shared > most:
+                best, most = index, shared
+                # All but the newest turn: there is none better.
+                if shared >= len(lists[index].ends) - 2:
+                    break
+        if best < 0:
+            lists.append(_Known())
+            del lists[:-_RECENT]
+        else:
+            lists.append(lists.pop(best))
+        return lists[-1], most
 
     def _element(self, written: str, value: Any) -> Any:
         """An element that is new at its place; its blocks may be old all the same (a marker has moved)."""
@@ -141,13 +147,42 @@ class BodyReader:
 
 
 class _Known:
-    """A list as it stood in the newest body that began so: its elements and their texts, side by side."""
+    """A list as it stood in an earlier body: its text, and where in it which element stands."""
 
-    __slots__ = ("texts", "values")
+    __slots__ = ("begin", "ends", "starts", "text", "values")
 
     def __init__(self) -> None:
-        self.texts: list[str] = []
+        # The whole body, and where in it the first element stands; the other places are counted from there.
+        self.text = ""
+        self.begin = 0
         self.values: list[Any] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+
+    def written(self, index: int) -> str | None:
+        """The text of an element; None where there is none, or where what follows could belong to it (a number)."""
+        if index >= len(self.starts) or self.text[self.begin + self.starts[index]] not in _CLOSED:
+            return None
+        return self.text[self.begin + self.starts[index] : self.begin + self.ends[index]]
+
+    def shared(self, text: str, at: int) -> int:
+        """How many elements at the front stand at a place of another text, letter by letter."""
+        ends = self.ends
+        # In most bodies all but the last few elements are those of the body before: looked for from the end.
+        low, high, step, first = 0, len(ends), 0, 0
+        while low < high:
+            n = max(high - step, low + 1)
+            begin = ends[low - 1] if low else 0
+            if text.startswith(self.text[self.begin + begin : self.begin + ends[n - 1]], at + begin):
+                low = n
+                step = (high - low) // 2
+            else:
+                high = n - 1
+                step, first = 2 * step or first, 1
+        # A number could go on.
+        while low and self.text[self.begin + self.starts[low - 1]] not in _CLOSED:
+            low -= 1
+        return low
 
 
 class _Odd(Exception):

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.providers.capture.raw import RawReply
@@ -29,7 +28,7 @@ _COUNTED = {
 
 
 _HOLDERS = ("tools", "system", "messages")
-_INDEX = re.compile(r"(?:tools|system|messages)\[\d+\]")
+_INDEX = re.compile(r"(tools|system|messages)\[(\d+)\]")
 
 
 class Predictor:
@@ -42,6 +41,8 @@ class Predictor:
         self._cache = ProviderCache(rules, count_tokens)
         # Messages, tools and system blocks that carry no marker, by identity; kept, so that an id stays theirs.
         self._plain: dict[int, Any] = {}
+        # By key: the latest list, and how many items at its front are among them.
+        self._fronts: dict[str, tuple[Sequence[Any], int]] = {}
 
     def predict(self, exchange: Exchange) -> Prediction:
         """What the request finds and writes.
@@ -92,21 +93,34 @@ class Predictor:
 
         Bodies share what they repeat (see `bodies`), so that the same message is the same object.
         """
-        from pytest_cachesafe.providers.checks.markers import markers_of
+        from pytest_cachesafe.providers.blocks.builder import same_front
+        from pytest_cachesafe.providers.checks.markers import Placed, markers_of
 
         plain = self._plain
         body = dict(exchange.body)
-        left: dict[str, list[Any]] = {}
+        # By key: numbers of the items that are looked at, in whose place they stand in `body`.
+        left: dict[str, list[int]] = {}
         for key in _HOLDERS:
             items = body.get(key)
             if isinstance(items, list):
-                # Something that is nothing in their place keeps the paths of the others.
-                body[key] = left[key] = [None if id(item) in plain else item for item in items]
-        found = markers_of(replace(exchange, body=body))
-        marked = {match[0] for placed in found if (match := _INDEX.match(placed.path)) is not None}
-        for key, items in left.items():
-            for index, item in enumerate(items):
-                if item is not None and f"{key}[{index}]" not in marked:
+                earlier, most = self._fronts.get(key, ((), 0))
+                n = min(same_front(earlier, items), most)
+                left[key] = [i for i in range(n, len(items)) if id(items[i]) not in plain]
+                self._fronts[key] = items, left[key][0] if left[key] else len(items)
+                body[key] = [items[n] for n in left[key]]
+        found, marked = [], set()
+        for m in markers_of(Exchange(exchange.provider, exchange.api, body, exchange.model)):
+            match = _INDEX.match(m.path)
+            if match is None:
+                found.append(m)
+                continue
+            key, n = match[1], int(match[2])
+            marked.add((key, n))
+            path = f"{key}[{left[key][n]}]{m.path[match.end() :]}"
+            found.append(Placed(path, m.place, m.value, m.holder, m.count))
+        for key in left:
+            for n, item in enumerate(body[key]):
+                if (key, n) not in marked:
                     plain[id(item)] = item
         return found
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -119,6 +120,7 @@ def target_of(url: str) -> Target:
     return Target(host, name, parts.path or "/", parts.query)
 
 
+@lru_cache(maxsize=256)
 def is_loopback(name: str) -> bool:
     """Whether a host name or address never leaves this machine."""
     name = name.strip("[]").lower().rstrip(".")
@@ -132,6 +134,7 @@ def is_loopback(name: str) -> bool:
     return address.is_loopback or address.is_unspecified or (mapped is not None and mapped.is_loopback)
 
 
+@lru_cache(maxsize=256)
 def is_model_host(name: str) -> bool:
     """Whether a host is a known provider's (nothing else is served there)."""
     if _BEDROCK.match(name) or _VERTEX.search(name):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.providers.capture.raw import RawReply
@@ -38,6 +39,7 @@ def is_metadata_host(name: str) -> bool:
     return name in _METADATA
 
 
+@lru_cache(maxsize=256)
 def is_telemetry_host(name: str) -> bool:
     """Whether nothing but telemetry is served at a host."""
     return any(name == known or name.endswith("." + known) for known in _HOSTS)

@@ -53,9 +53,13 @@ def calls_of(tools: Sequence[ToolCall], ids: Ids, prefix: str) -> list[Call]:
     return made
 
 
+# Made once: `json.dumps` makes one a call when it is given options.
+_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False)
+
+
 def compact(value: Any) -> str:
     """JSON without blanks, characters as they are."""
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return _ENCODER.encode(value)
 
 
 def output_tokens(reply: Reply) -> int:
