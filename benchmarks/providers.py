@@ -26,8 +26,8 @@ MODEL = "claude-sonnet-4-6"
 SENTENCE = "The quarterly report of the northern branch lists {n} open invoices, {m} of them overdue since spring. "
 
 
-def bodies() -> list[bytes]:
-    """A tool agent's requests as they go out, the marker on the newest block of each."""
+def requests() -> list[dict[str, Any]]:
+    """A tool agent's requests as its code holds them, the marker on the newest block of each; history is shared."""
     tools = [
         {
             "name": f"tool_{n}",
@@ -38,13 +38,13 @@ def bodies() -> list[bytes]:
     ]
     system = [{"type": "text", "text": SENTENCE * 40, "cache_control": {"type": "ephemeral"}}]
     messages: list[dict[str, Any]] = [{"role": "user", "content": [{"type": "text", "text": "Find what is overdue."}]}]
-    out = []
+    out: list[dict[str, Any]] = []
     for n in range(REQUESTS):
         *earlier, last = messages
         *blocks, newest = last["content"]
         marked = {**last, "content": [*blocks, {**newest, "cache_control": {"type": "ephemeral"}}]}
-        body = {"model": MODEL, "max_tokens": 1024, "tools": tools, "system": system, "messages": [*earlier, marked]}
-        out.append(json.dumps(body).encode())
+        turn = [*earlier, marked]
+        out.append({"model": MODEL, "max_tokens": 1024, "tools": tools, "system": system, "messages": turn})
         calls = [{"type": "tool_use", "id": f"c{n}.{i}", "name": f"tool_{i}", "input": {"a": str(n)}} for i in (0, 1)]
         results = [
             {"type": "tool_result", "tool_use_id": f"c{n}.{i}", "content": SENTENCE.format(n=n, m=i) * 5}
@@ -55,6 +55,11 @@ def bodies() -> list[bytes]:
             {"role": "user", "content": results},
         ]
     return out
+
+
+def bodies() -> list[bytes]:
+    """The same as they go out."""
+    return [json.dumps(body).encode() for body in requests()]
 
 
 def exchanges(parsed: list[Any]) -> list[Exchange]:

@@ -18,7 +18,8 @@ def main() -> int:
     models += [str(folder) for folder in [tokenizer_folder("qwen3")] if folder.is_dir()]
     status = 0
     status |= subprocess.call([sys.executable, str(HERE / "growing_chat.py"), *models])
-    for name in ("startup.py", "lint.py", "engines.py", "kv.py", "collisions.py", "gate.py"):
+    names = ("startup.py", "lint.py", "engines.py", "kv.py", "collisions.py", "gate.py", "providers.py", "capture.py")
+    for name in names:
         status |= subprocess.call([sys.executable, str(HERE / name)])
     return status
 
