@@ -35,6 +35,8 @@ def run() -> Run:
             "PYTHONDONTWRITEBYTECODE": "1",
             "PYTHONUTF8": "1",
             "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1",
+            # Several runs at once on few cores: threads that wait for each other take three times the time of one.
+            "OMP_NUM_THREADS": "1",
         }
         # Options of the run that runs this test are not meant for the one inside.
         inner = {key: value for key, value in base.items() if key not in ("PYTEST_ADDOPTS", "BUILD_DOCTOR_MODEL")}
