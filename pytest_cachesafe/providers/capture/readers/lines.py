@@ -126,14 +126,16 @@ def _same_provider(body: Mapping[str, Any], provider: str, where: str) -> None:
 
 
 def _by_path(line: Mapping[str, Any], body: Mapping[str, Any], where: str) -> tuple[Api | None, str | None]:
-    # Lines of a batch file name it `url`.
-    path = line.get("path", line.get("url"))
+    # Lines of OpenAI's batch files name it `url`.
+    path, nowhere = line.get("path"), "unknown.invalid"
+    if path is None and "custom_id" in line:
+        path, nowhere = line.get("url"), "api.openai.com"
     if not isinstance(path, str) or not path.startswith("/"):
         return None, None
     from pytest_cachesafe.providers.capture.recognise import recognise
 
     host = line.get("host")
-    url = f"https://{host if isinstance(host, str) and host else 'unknown.invalid'}{path}"
+    url = f"https://{host if isinstance(host, str) and host else nowhere}{path}"
     headers = line.get("headers")
     found = recognise("POST", url, headers if isinstance(headers, Mapping) else {}, body)
     if found.kind not in ("generate", "unknown"):
