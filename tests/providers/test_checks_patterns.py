@@ -279,7 +279,12 @@ def test_two_models_that_answer_in_turns_each_find_their_own() -> None:
     one, other = agent(3), agent(3, model="claude-opus-5")
     bodies = [body for pair in zip(one, other, strict=True) for body in pair]
 
-    assert [f.code for f in check(bodies).findings] == ["model-changed"], "the first request of the second model"
+    assert check(bodies).findings == [], "two runs, each with its own model"
+    assert check(bodies).conversations == 2
+    # One run with each model after the other.
+    assert check([*one, *other]).findings == []
+    # Where the first model is left after its first request, it is a switch.
+    assert only(check([one[0], *other])).code == "model-changed"
 
 
 def test_a_new_cache_key_per_run_is_found_at_every_run() -> None:
@@ -361,6 +366,34 @@ def test_a_switch_of_provider_inside_a_conversation() -> None:
     assert (found.code, str(found.severity), found.location.request) == ("provider-changed", "warning", 1)
     assert "another provider (openai before, anthropic now)" in found.message
     assert found.data["reason"] is None, "no provider publishes a name for it"
+
+
+def test_messages_in_another_order_with_new_ones_behind_are_not_cut_off() -> None:
+    one, other, end = (
+        [user("First, this."), assistant("Yes.")],
+        [user("Then, that."), assistant("No.")],
+        [user("Well?")],
+    )
+    bodies = [
+        anthropic(marked_last([*one, *other, *end]), system=LONG),
+        anthropic(marked_last([*other, *one, *end, assistant("So."), user("Thanks.")]), system=LONG),
+    ]
+    assert only(check(bodies)).code == "history-reordered"
+
+
+def test_a_result_that_is_written_anew_is_not_pruned() -> None:
+    # The marker moves on, and a time in the result changes; as many words as before.
+    def results(clock: str) -> list[dict[str, Any]]:
+        return [user("Which?"), assistant([call("search", 0)]), user([result(0, f"at {clock}: " + "row " * 60)])]
+
+    bodies = [
+        anthropic(marked_last(results("9:59:58"))),
+        anthropic(marked_last([*results("10:00:03"), assistant("This."), user("Why?")])),
+        anthropic(marked_last([*results("9:59:07"), assistant("This."), user("Why?"), assistant("So."), user("Oh?")])),
+    ]
+    assert [f.code for f in check(bodies).findings] == ["history-edited"] * 2
+    short = [*results("")[:2], user([result(0, "[cleared]")]), assistant("This."), user("Why?")]
+    assert only(check([bodies[0], anthropic(marked_last(short))])).code == "history-pruned"
 
 
 def test_two_providers_asked_the_same_question_are_compared_not_switched() -> None:

@@ -250,6 +250,10 @@ def _shape(one: Sequence[str], other: Sequence[str]) -> str | None:
     if rest[1:2] == later[1:2]:
         # One message in another wording, whatever else is said again elsewhere.
         return "history-edited" if rest[1:2] else None
+    n = min(len(rest), len(later))
+    if sorted(rest[:n]) == sorted(later[:n]):
+        # Nothing is gone.
+        return "history-reordered"
     if later[0] in rest[1:]:
         # What comes next was said later: something between is gone.
         return "history-cut" if same == 0 else "history-pruned"
@@ -261,8 +265,6 @@ def _shape(one: Sequence[str], other: Sequence[str]) -> str | None:
         return "history-summarised"
     if same <= 1 and len(later) + 2 <= len(rest) and not kept & set(later):
         return "history-summarised"
-    if sorted(rest[: len(later)]) == sorted(later[: len(rest)]):
-        return "history-reordered"
     return None
 
 
@@ -273,10 +275,11 @@ def _cleared(divergence: Divergence, one: Sequence[Any], other: Sequence[Any]) -
     i, j = divergence.messages
     if i >= len(one) or j >= len(other) or not (_is_map(one[i]) and _is_map(other[j])):
         return False
-    before, after = canonical(one[i]), canonical(other[j])
+    # A marker that moved on is no text that went.
+    before, after = canonical(_unmarked(one[i])), canonical(_unmarked(other[j]))
     if not (_is_result(one[i], before) and _is_result(other[j], after)):
         return False
-    return len(after) < len(before) or not words(_said(one[i])) & words(_said(other[j]))
+    return 5 * len(after) < 4 * len(before) or not words(_said(one[i])) & words(_said(other[j]))
 
 
 def _is_result(message: Mapping[str, Any], text: str) -> bool:

@@ -35,6 +35,9 @@ def link(asked: Sequence[Asked]) -> None:
             parent = any_model[position]
             if parent is not None and not _continues(known[parent], item):
                 parent = None
+            if parent is not None and parent in own and _fresh(item):
+                # That conversation goes on with its own model: this one is another run of the same.
+                parent = None
         item.parent = None if parent is None else known[parent].index
     for item in known:
         if item.parent is not None and _is_another_agent(asked[item.parent], item, asked):
