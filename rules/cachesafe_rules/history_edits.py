@@ -42,7 +42,21 @@ def rebuilt(shape: Shape) -> Iterator[tuple[Span, str]]:
         if why := _altered(shape, part.function, expr.items[-1], index, stored) or _joined(
             shape, part.function, expr.items[-1], own
         ):
+            if why == _SPACE_CHANGED and _newest_too(shape, part.function):
+                continue
             yield expr.span, why
+
+
+def _newest_too(shape: Shape, function: str) -> bool:
+    """Whether the newest message is stripped there as well, so that it comes again as it was sent."""
+    return any(
+        call.function == function
+        and last_part(call.name) in _SPACE
+        and call.receiver is not None
+        and _is_content(call.receiver)
+        and any(p.kind == "subscript" and p.items[1].value == -1 for p in walk(call.receiver))
+        for call in shape.view.calls
+    )
 
 
 def _of_row(shape: Shape, function: str, messages: Expr) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.assembled import assembled_lists, role_and_content
 from cachesafe_rules.changing import changing_value
-from cachesafe_rules.expressions import is_history, last_part, walk, words, words_of_name
+from cachesafe_rules.expressions import is_history, last_part, walk, words_of_name
 from cachesafe_rules.model import Call, Expr, MessageList
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Shape, shape_of
@@ -154,7 +154,7 @@ class HistoryInsert(Rule):
             role = named if isinstance(named, str) else role
         if not role and _asks_for_first(call):
             role = "system"
-        if role == "user" and _is_fallback(shape, call):
+        if role in ("user", "system") and not _index(call) and _is_fallback(shape, call):
             return False
         if role == "system" and not _index(call):
             return changing_value(shape, call.function, content) is not None or _is_kept(shape, call)
@@ -197,7 +197,12 @@ def _is_fallback(shape: Shape, call: Call) -> bool:
             if len(values) > 1 and all(value is not None and isinstance(value.value, bool) for value in values):
                 return True
             test = shape.resolve(call.function, test)
-        if negated and test.call is not None and test.call.name == "any" and "role" in words(*test.call.args):
+        if (
+            negated
+            and test.call is not None
+            and test.call.name in ("any", "next")
+            and any(p.kind == "constant" and p.value == "role" for arg in test.call.args for p in walk(arg))
+        ):
             return True
     return False
 

@@ -140,6 +140,11 @@ class SlidingWindow(Rule):
                 )
 
 
+def _is_constructor(function: str) -> bool:
+    """Whether code there runs once for an object: what it takes of an older chat is where the new one begins."""
+    return last_part(function) in ("__init__", "__post_init__", "model_post_init")
+
+
 def _free(shape: Shape, function: str, conditions: tuple[Condition, ...]) -> bool:
     return not overflow_guarded(shape, function, conditions) and not is_side_call(function)
 
@@ -171,6 +176,8 @@ def _sliced(shape: Shape) -> Iterator[tuple[Span, str]]:
         if expr.span in beside:
             continue
         if expr.kind != "subscript" or not _free(shape, part.function, part.conditions):
+            continue
+        if _is_constructor(part.function):
             continue
         if not is_history(expr.items[0]) and not _of_history(shape, part.function, expr.items[0]):
             continue
@@ -262,7 +269,12 @@ def _bounded(shape: Shape) -> Iterator[tuple[Span, str]]:
             counter = call.keywords.get("token_counter")
             if counter is not None and counter.name == "len":
                 yield call.span, "trim_messages(token_counter=len)"
-        elif call is not None and _reads_last(call) and _free(shape, part.function, part.conditions):
+        elif (
+            call is not None
+            and _reads_last(call)
+            and _free(shape, part.function, part.conditions)
+            and not _is_constructor(part.function)
+        ):
             yield call.span, f"{call.name}(limit=…)"
 
 

@@ -144,6 +144,9 @@ def _summarises(shape: Shape, function: str, call: Call) -> bool:
     if local and not any(_lasting(shape, local, item.conditions) for item in shape.returns(local) if _is_new(item)):
         # It looks at the size itself.
         return False
+    if local and all(_only_selects(item.value) for item in shape.returns(local)):
+        # Nothing new is written, whatever it is called: where it begins is a window's matter.
+        return False
     if name[:1].isupper() or _SUMMARY.isdisjoint(name_words(call.name)):
         return False
     if _CHAT & name_words(name):
@@ -156,6 +159,17 @@ def _summarises(shape: Shape, function: str, call: Call) -> bool:
 def _is_new(binding: Binding) -> bool:
     """Whether a return gives something else than the messages as they came."""
     return binding.value is not None and not is_history(binding.value)
+
+
+def _only_selects(value: Expr | None) -> bool:
+    """`window[i:]`, `[]`, `history`: messages that are left out or kept, none that is new."""
+    if value is None:
+        return False
+    if value.kind == "subscript":
+        return value.items[1].kind == "slice"
+    if value.kind == "list":
+        return not value.items
+    return value.kind == "name" and is_history(value)
 
 
 def _lasting(shape: Shape, function: str, conditions: tuple[Condition, ...]) -> bool:

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.expressions import last_part, words
-from cachesafe_rules.model import Call, Expr, Span
+from cachesafe_rules.expressions import last_part, walk, words
+from cachesafe_rules.model import Call, Display, Expr, Span
 from cachesafe_rules.needles import TOOLS
 from cachesafe_rules.observers import AGENT_CALLEES
 from cachesafe_rules.shape import SEND, Shape, shape_of
@@ -17,6 +17,10 @@ __all__ = ["UnstableToolOrder"]
 
 _FIELDS = ("tools", "functions", "tool_names")
 _SCHEMA = ("required", "enum", "properties")
+# Where a tool has its schema, and who takes one.
+_TAKES = frozenset({"parameters", "input_schema", "inputSchema", "args_schema", "json_schema", "schema",
+                    "response_format", "function", "output_schema"})  # fmt: skip
+_MAKERS = re.compile(r"Tool|Function|tool|function")
 _TYPES = frozenset({"object", "string", "integer", "number", "array", "boolean", "null"})
 # Without messages, a dict with a model and tools is a request only if there is nothing else in it than this: others are
 # settings that are stored.
@@ -155,7 +159,7 @@ def _lists(shape: Shape) -> Iterator[tuple[Expr, str, str]]:
                 "messages" in fields or "input" in fields or ("model" in fields and fields.keys() <= _REQUEST)
             ):
                 yield fields[key], display.function, "the tools"
-        if "type" in fields and _of_schema(fields["type"]):
+        if "type" in fields and _of_schema(fields["type"]) and not _kept_away(shape, display):
             for key in _SCHEMA:
                 if key in fields:
                     yield fields[key], display.function, f"a schema's {key}"
@@ -170,6 +174,45 @@ def _lists(shape: Shape) -> Iterator[tuple[Expr, str, str]]:
             and (binding.function in senders or _REQUESTS.search(last_part(target.items[0].name).lower()))
         ):
             yield binding.value, binding.function, "the tools"
+
+
+def _kept_away(shape: Shape, display: Display) -> bool:
+    """Whether a schema goes by a name that is only handed to what is no tool and no request: it is stored."""
+    names = [
+        binding.target.name
+        for binding in shape.view.bindings
+        if binding.value is display.expr and binding.target is not None and binding.target.kind == "name"
+    ]
+    if not names or not display.function:
+        return False
+    name, kept = names[0], False
+    for call in shape.view.calls:
+        if call.function != display.function:
+            continue
+        for key, value in call.keywords.items():
+            if any(part.name == name for part in walk(value) if part.kind == "name"):
+                if key in _TAKES or key in _FIELDS or _MAKERS.search(last_part(call.name)):
+                    return False
+                kept = True
+        if any(part.name == name for arg in call.args for part in walk(arg) if part.kind == "name"):
+            return False
+    for other in shape.view.dicts:
+        if other.function != display.function or other.expr is display.expr:
+            continue
+        if any(part.name == name for value in other.expr.entries.values() for part in walk(value)):
+            return False
+    for binding in shape.view.bindings:
+        if binding.function != display.function or binding.value is None or binding.value is display.expr:
+            continue
+        if binding.value.call is not None:
+            # Its arguments were looked at above.
+            continue
+        if any(part.name == name for part in walk(binding.value) if part.kind == "name"):
+            target = binding.target
+            if target is None or target.kind != "attribute" or last_part(target.name) in _TAKES:
+                return False
+            kept = True
+    return kept
 
 
 def _asks(call: Call) -> bool:

@@ -273,3 +273,120 @@ def test_a_notice_of_a_hook_stands_at_the_end(tmp_path: Path) -> None:
     assert places(lint([tmp_path], cache=False).findings) == []
     write(tmp_path, {"prompts/rules.py": program})
     assert [code for _, _, code in places(lint([tmp_path], cache=False).findings)] == ["CSF106"]
+
+
+# A helper of the project that is only called like a request: its first argument tells runs apart.
+HELPER = (
+    "from uuid import uuid4\n\nSYSTEM_PROMPT = 'You help.'\n\n\ndef drive(text):\n    session_id = str(uuid4())\n"
+    '    return invoke(session_id, [{"role": "user", "content": text}])\n'
+)
+
+
+def test_an_identifier_in_front_of_messages_is_no_system_text(tmp_path: Path) -> None:
+    assert codes(tmp_path, app=HELPER) == []
+    assert codes(tmp_path, app=HELPER.replace("invoke(session_id", "invoke(str(uuid4())")) == []
+    assert codes(tmp_path, app=HELPER.replace("invoke(session_id", "client.chat(str(uuid4())")) == ["CSF104"]
+    assert codes(tmp_path, app=HELPER.replace("session_id", "prompt")) == ["CSF104"]
+
+
+def test_a_row_of_a_chat_between_people_is_no_system_message(tmp_path: Path) -> None:
+    program = (
+        "def join(db, new_user, room):\n"
+        "    sys_msg = DirectMessage(sender_id=room.owner, content=f'{new_user.username} came in.')\n"
+        "    db.add(sys_msg)\n"
+    )
+    assert codes(tmp_path, app=program) == []
+    assert codes(tmp_path, app=program.replace("sender_id=room.owner, ", "role='system', ")) == ["CSF105"]
+
+
+def test_rounds_that_each_fill_a_placeholder_have_no_order(tmp_path: Path) -> None:
+    head = "import re\nfrom functools import reduce\n"
+    before = "names = list(set(re.findall('x+', folder)))\nlines = reduce(lambda s, n: {}, names, 'You know.')"
+    filled = before.replace("{}", "s.replace(n, n.upper())")
+    assert codes(tmp_path, app=ask("f'{lines}'", filled, head)) == []
+    assert codes(tmp_path, app=ask("f'{lines}'", before.replace("{}", "s + n"), head)) == ["CSF201"]
+
+
+def test_what_lies_below_a_folder_does_not_say_where_that_lies(tmp_path: Path) -> None:
+    head = "import os\nfrom pathlib import Path\n"
+    before = "root = Path(os.getcwd())\nnames = [str(p.relative_to(root)) for p in sorted(root.iterdir())]"
+    assert codes(tmp_path, app=ask("', '.join(names)", before, head)) == []
+    assert codes(tmp_path, app=ask("', '.join(names)", "names = [os.getcwd()]", head)) == ["CSF106"]
+
+
+def test_what_cannot_be_called_sends_nothing(tmp_path: Path) -> None:
+    chosen = (
+        "class Server:\n    def ask(self, client, messages, prompt):\n"
+        "        model = 'big' if len(prompt) > 500 else 'small'\n"
+        "        return client.chat.completions.create(model=model, messages=messages)\n"
+    )
+    assert codes(tmp_path, app=chosen) == ["CSF306"]
+    assert codes(tmp_path, app="@DeprecationWarning\n" + chosen) == []
+    hidden = chosen.replace("def ask", "def _old_ask") + "\n    def run(self):\n        return 1\n"
+    assert codes(tmp_path, app=hidden + "\n\ndef other():\n    return 1\n") == []
+    assert codes(tmp_path, app=hidden.replace("return 1", "return self._old_ask") + "\n\nX = 1\n") == ["CSF306"]
+
+
+def test_a_note_in_a_function_that_nobody_names(tmp_path: Path) -> None:
+    dated = ask("f'It is {date.today()}.'", head="from datetime import date\n")
+    helpers = dated + "\n\ndef parse(text):\n    return text\n"
+    user = "from helpers import parse\n\nprint(parse('x'))\n"
+    assert codes(tmp_path, helpers=helpers) == ["CSF103"]
+    assert codes(tmp_path, helpers=helpers, user=user) == []
+    assert codes(tmp_path, helpers=helpers, user=user.replace("parse\n", "ask, parse\n")) == ["CSF103"]
+
+
+def test_examples_of_a_row_stand_before_its_only_question(tmp_path: Path) -> None:
+    program = (
+        "import random\n\nSYSTEM_PROMPT = 'You help.'\n\n\ndef score(dataset, pool):\n"
+        "    for conversation in dataset['chats']:\n"
+        "        for turn in conversation:\n            icl_examples = '; '.join(random.sample(pool, 3))\n"
+        "            turn['content'] = turn['content'] + icl_examples\n"
+    )
+    assert codes(tmp_path, app=program) == []
+    assert codes(tmp_path, app=program.replace("dataset", "chats")) == ["CSF104"]
+
+
+STORED = (
+    "def save(db, names):\n    arguments = {'type': 'object', 'properties': {}, 'required': list(set(names))}\n"
+    "    row = Row(argument_schema=arguments, tools=1)\n    db.add(row)\n"
+)
+SELECTED = (
+    "def _compact_history(history, limit):\n    window = history[-limit:]\n    for i, m in enumerate(window):\n"
+    "        if m['anchor']:\n            return window[i:]\n    return []\n\n\n"
+    "def build(history, text):\n    messages = [{'role': 'system', 'content': 'You help.'}]\n"
+    "    messages.extend(_compact_history(history, 9))\n    messages.append({'role': 'user', 'content': text})\n"
+    "    return {'model': 'm', 'messages': messages}\n"
+)
+STRIPPED = (
+    "def build(messages):\n    old = [{'role': m.role, 'content': m.content.strip()} for m in messages[:-1]]\n"
+    "    newest = messages[-1].content.strip()\n"
+    "    return {'model': 'm', 'messages': [*old, {'role': 'user', 'content': newest}]}\n"
+)
+PRELOADED = (
+    "class Bot:\n    def __init__(self, store):\n        self.history = store.load_history(limit=50)\n\n"
+    "    def ask(self, client):\n        return client.chat.completions.create(model='m', messages=self.history)\n"
+)
+MISSING = (
+    "def build(history, query):\n    found = next((m for m in history if m.get('role') == 'system'), None)\n"
+    "    if not found:\n        history.insert(0, {'role': 'system', 'content': f'You know {query}.'})\n"
+    "    return {'model': 'm', 'messages': history}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("program", "old", "new", "code"),
+    [
+        (STORED, "argument_schema=", "input_schema=", "CSF204"),
+        (SELECTED, "return window[i:]", "return [{'role': 'user', 'content': str(window)}]", "CSF304"),
+        (STRIPPED, "newest = messages[-1].content.strip()", "newest = messages[-1].content", "CSF307"),
+        (PRELOADED, "def __init__(self, store)", "def load(self, store)", "CSF303"),
+        (MISSING, "if not found", "if found", "CSF302"),
+    ],
+    ids=["stored", "selected", "stripped", "preloaded", "missing"],
+)
+def test_more_structure_that_costs_nothing_and_its_twins(
+    tmp_path: Path, program: str, old: str, new: str, code: str
+) -> None:
+    assert code not in codes(tmp_path, app=program)
+    assert code in codes(tmp_path, app=program.replace(old, new))

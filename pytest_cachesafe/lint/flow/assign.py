@@ -33,7 +33,7 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
                 value = named_text(engine, frame, target, value, node, target.id)
             elif sinks.is_user_name(target.id):
                 user_text(engine, frame, value)
-            elif sinks.FEW_SHOT.search(target.id):
+            elif sinks.FEW_SHOT.search(target.id) and frame.rows < 2:
                 arrive(
                     engine, frame, node, value, f"few-shot examples ({target.id})", "few_shot", atoms=value.all_atoms()
                 )
@@ -102,7 +102,7 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
 def named_text(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: ast.expr, name: str) -> Value:
     """Text bound to a name of system text: it arrives, and carries a mark that its uses may withdraw."""
     mark = new_mark(frame, target, _how_named(name))
-    if isinstance(value.shape, (Func, Cls, ModShape, Ext)):
+    if isinstance(value.shape, (Func, Cls, ModShape, Ext)) or _is_row(node, name):
         return value
     text = value
     if _SEVERAL.search(name):
@@ -112,6 +112,28 @@ def named_text(engine: Engine, frame: Frame, target: ast.expr, value: Value, nod
     if not value.all_atoms():
         return value
     return Value({**value.atoms, ("m", mark.key): Atom(("m", mark.key), mark=mark)}, value.shape, value.latent)
+
+
+# Fields by which people and their rooms are told apart in a table.
+_ROW_FIELDS = re.compile(
+    r"^(?:sender|author|recipient|receiver|room|channel|conversation|chat|discussion|group|thread|user)(?:_id|_pk|_uuid)?$"
+)
+_MESSAGE_NAMES = re.compile(r"(?:message|msg)s?$", re.IGNORECASE)
+
+
+def _is_row(node: ast.expr, name: str) -> bool:
+    """`sys_msg = DirectMessage(sender_id=…, content=…)`: a row of a chat between people, which only its name makes a
+    message to a model."""
+    if not isinstance(node, ast.Call) or not _MESSAGE_NAMES.search(name):
+        return False
+    words = {keyword.arg for keyword in node.keywords if keyword.arg}
+    made = dotted_name(node.func).rpartition(".")[2]
+    return (
+        made[:1].isupper()
+        and made not in sinks.SYSTEM_MAKERS
+        and "role" not in words
+        and any(_ROW_FIELDS.match(word) for word in words)
+    )
 
 
 _SEVERAL = re.compile(r"(?:prompt|message|msg|text|template)s$", re.IGNORECASE)

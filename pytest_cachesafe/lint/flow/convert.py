@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
 
-__all__ = ["converted", "formatted_clock", "handed_on"]
+__all__ = ["converted", "formatted_clock", "handed_on", "replaces"]
 
 # Their result is one of their arguments, or has its parts.
 _KEEPS_SHAPE = frozenset(
@@ -37,6 +37,19 @@ _KEEPS_SHAPE = frozenset(
         "run",
     )
 )
+
+
+def replaces(node: ast.expr | None) -> bool:
+    """`lambda text, pair: text.replace("{" + pair[0] + "}", pair[1])`."""
+    if not isinstance(node, ast.Lambda) or not node.args.args or not isinstance(node.body, ast.Call):
+        return False
+    called = node.body.func
+    return (
+        isinstance(called, ast.Attribute)
+        and called.attr == "replace"
+        and isinstance(called.value, ast.Name)
+        and called.value.id == node.args.args[0].arg
+    )
 
 
 def converted(engine: Engine, frame: Frame, node: ast.Call, name: str, last: str, arguments: Arguments) -> Value | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
@@ -210,6 +211,18 @@ def _rounds(frame: Frame) -> Iterator[int]:
     frame.loops -= 1
 
 
+_DATA = re.compile(r"data_?set|(?:^|_)(?:batch|rows|samples)$")
+_OF_ROW = re.compile(r"(?:^|_)(?:conversation|messages|turns|dialog|dialogue|chat)$")
+
+
+def _rows(frame: Frame, over: ast.expr) -> int:
+    """1 for a loop over a data set, 2 for one over the messages of a row in it: that text is asked about once."""
+    names = [n.id.lower() for n in ast.walk(over) if isinstance(n, ast.Name)]
+    if any(_DATA.search(name) for name in names):
+        return 1
+    return 2 if frame.rows and any(_OF_ROW.search(name) for name in names) else 0
+
+
 def _for(engine: Engine, frame: Frame, stmt: Any) -> None:
     over = evaluate(engine, frame, stmt.iter)
     item = taken(over)
@@ -223,9 +236,11 @@ def _for(engine: Engine, frame: Frame, stmt: Any) -> None:
     order = orders(iterated(over).atoms)
     if order:
         frame.orders.append((order, frozenset(frame.env)))
+    outer, frame.rows = frame.rows, max(frame.rows, _rows(frame, stmt.iter))
     for _ in _rounds(frame):
         bind(engine, frame, stmt.target, item)
         _branches(engine, frame, stmt.body, [])
+    frame.rows = outer
     if order:
         frame.orders.pop()
     run_body(engine, frame, stmt.orelse)

@@ -11,7 +11,8 @@ from pytest_cachesafe.lint.flow.arguments import Arguments
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
 from pytest_cachesafe.lint.flow.construct import text_object
 from pytest_cachesafe.lint.flow.containers import container_call
-from pytest_cachesafe.lint.flow.convert import converted, formatted_clock, handed_on
+from pytest_cachesafe.lint.flow.convert import converted, formatted_clock, handed_on, replaces
+from pytest_cachesafe.lint.flow.derive import ordered
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.mutate import shuffled
 from pytest_cachesafe.lint.flow.personal import environment
@@ -115,6 +116,9 @@ def external(
     made = converted(engine, frame, node, name, last, arguments)
     if made is not None:
         return made
+    if last == "reduce" and len(arguments.positional) > 1 and replaces(node.args[0] if node.args else None):
+        # Each round fills a placeholder of its own: the rounds may come in any order.
+        arguments.positional[1] = ordered(arguments.positional[1])
     if last in transfers.FUNCTIONS:
         return handed_on(engine, frame, node, last, arguments)
     if transfers.TEXT_CLASSES.search(last) and last[:1].isupper():

@@ -63,6 +63,7 @@ class Frame:
         "qualname",
         "quiet",
         "returned",
+        "rows",
         "stmt",
         "summary",
         "writes",
@@ -100,6 +101,8 @@ class Frame:
         self.loops = 0
         # Those among them whose rounds come in no fixed order: what orders them, and the names there were before.
         self.orders: list[tuple[Atoms, frozenset[str]]] = []
+        # How deep in loops over the rows of a data set: 1, and 2 in a loop over the messages of one row.
+        self.rows = 0
         # Names declared nonlocal.
         self.outer: set[str] = set()
         # Dotted names in `env` by their first part.

@@ -30,6 +30,10 @@ _CLOCK_WORD = re.compile(
     r"^_*(?:(?:current|local|utc|system|today|todays|now)_+)*(?:time|date|datetime|now|today|timestamp|clock)"
     r"(?:_+(?:time|now|today|utc|local|str|string|iso))*$"
 )
+# What is no text of a prompt, wherever it stands.
+_IDENTIFIERS = re.compile(r"(?:^|_)(?:(?:u|gu|ul)?id|ids|session|thread|run|trace|request|conversation|key|token|url)$")
+# Words for anything that is called: that a model is asked must be seen from something else.
+_ANYTHING = frozenset(("invoke", "ainvoke", "call", "acall", "ask", "respond"))
 _MESSAGE_BASES = re.compile(r"Message|BaseModel|TypedDict|Schema|Struct|Content|Part$|Prompt|Msg")
 
 
@@ -117,6 +121,7 @@ def _keywords(engine: Engine, frame: Frame, node: ast.Call, function: Value, las
         and sinks.CHAT_METHODS.search(last)
         and not isinstance(arguments.positional[0].shape, ListShape)
         and _is_chat(arguments.positional[1])
+        and _takes_text_first(node, function, last)
     ):
         # chat(system, messages)
         arrive(engine, frame, arguments.nodes[0], arguments.positional[0], f"system text of {last}()")
@@ -136,6 +141,19 @@ def _option(engine: Engine, frame: Frame, arguments: Arguments) -> None:
                 default, where = arguments.keywords["default"]
                 arrive(engine, frame, where, default, f"default of option {value.shape.value}")
                 return
+
+
+def _takes_text_first(node: ast.Call, function: Value, last: str) -> bool:
+    """Whether the argument in front of the messages may be their system text: no identifier, and no helper about which
+    nothing is known but that it is called."""
+    given = dotted_name(node.args[0]).rpartition(".")[2] if node.args else ""
+    names = [given]
+    if isinstance(function.shape, Func):
+        names += [next((p for p in f.params if p not in ("self", "cls")), "") for f in function.shape.functions]
+    if any(_IDENTIFIERS.search(name.lower()) for name in names):
+        return False
+    known = isinstance(node.func, ast.Attribute) or last not in _ANYTHING
+    return known or any("system" in name.lower() or "prompt" in name.lower() for name in names)
 
 
 def _is_chat(value: Value) -> bool:
