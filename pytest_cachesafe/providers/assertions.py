@@ -115,6 +115,10 @@ def _checked(requests: Any, options: dict[str, Any]) -> CacheReport:
         given = getattr(requests, key, None)
         if given is not None and options.get(key) is None:
             options[key] = given
+    for words in getattr(requests, "notes", ()):
+        if words.startswith("no request was caught") and not len(requests):
+            # Better than that it is empty: why.
+            raise UsageError(f"nothing to check: {words}")
     return check_requests(requests, **options)
 
 

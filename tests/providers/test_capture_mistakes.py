@@ -154,6 +154,22 @@ def test_counting_tokens_is_no_silence_of_the_capture() -> None:
     assert "no request was caught" in silent.notes[0]
 
 
+def test_an_empty_recording_says_who_answered_instead() -> None:
+    httpx = pytest.importorskip("httpx", reason="needs httpx: pip install httpx")
+    mock = httpx.MockTransport(lambda request: httpx.Response(200, json={}))
+    with capture_traffic() as rec, httpx.Client(transport=mock) as client:
+        client.post(URL, json=body())
+    judges: list[Any] = [rec.assert_cache_safe, rec.assert_cached, lambda: rec.assert_read(request=0, at_least=1)]
+    for judge in judges:
+        with pytest.raises(UsageError, match=r"nothing to check: no request was caught.*1 by httpx\.MockTransport"):
+            judge()
+    with capture_traffic() as noted:
+        pass
+    # Requests noted by hand need no traffic.
+    noted.request(body())
+    assert len(noted.assert_cache_safe().requests) == 1
+
+
 @pytest.mark.parametrize("given", [["yes"], ("yes",), {"a": "b"}, Reply("yes"), Failure(500), ToolCall("f")])
 def test_replies_in_the_place_of_the_template_are_noticed(cachesafe: Any, given: Any) -> None:
     with pytest.raises(UsageError, match="name replies=") as error, cachesafe.record(given):
