@@ -86,6 +86,16 @@ def test_the_check_goes_by_the_providers_count() -> None:
     assert [f.code for f in check_requests([counted(exchange, 900)]).findings] == ["below-minimum"]
 
 
+def test_a_count_with_what_the_providers_own_tools_found_says_nothing_of_lengths() -> None:
+    tools = [{"type": "web_search_20250305", "name": "web_search"}]
+    exchange = anthropic([user("News?")], system=[text("Be brief.", **MARK)], model="claude-sonnet-4-6", tools=tools)
+    usage = ProviderCache({}).request(counted(exchange, 404_066)).usage
+    assert usage.read + usage.write + usage.uncached == usage.total == 404_066
+    bare = anthropic([user("News?")], system="Be brief.", model="claude-sonnet-4-6", tools=tools)
+    report = check_requests([counted(bare, 404_066), counted(bare, 404_066)])
+    assert report.findings == [], "what was sent is not surely long"
+
+
 @given(st.lists(st.sampled_from(["a" * 5_000, "b" * 90, "", "c d " * 300]), min_size=1, max_size=5), st.data())
 @settings(deadline=None, max_examples=60)
 def test_parts_always_add_up_to_the_providers_count(words: list[str], data: st.DataObject) -> None:

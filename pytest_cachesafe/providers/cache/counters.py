@@ -7,14 +7,15 @@ Gemini count cached tokens in their input totals, Anthropic and Bedrock do not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
+from pytest_cachesafe.providers.blocks.block import Block
 from pytest_cachesafe.providers.blocks.builder import mapping
 from pytest_cachesafe.providers.cache.usage import Usage
 from pytest_cachesafe.providers.exchange import Exchange
 
-__all__ = ["counters", "from_counters", "told"]
+__all__ = ["counters", "from_counters", "looped", "told"]
 
 
 def counters(usage: Usage, exchange: Exchange, event: str | None = None) -> dict[str, Any]:
@@ -41,6 +42,18 @@ def told(exchange: Exchange) -> int | None:
     if exchange.usage is None or exchange.predicted:
         return None
     return from_counters(exchange.usage, exchange).total or None
+
+
+# Tools that a provider defines and the caller runs.
+_CALLERS = ("bash_", "text_editor_", "memory_", "computer_")
+
+
+def looped(blocks: Iterable[Block]) -> bool:
+    """Whether a provider may ask its model several times for one request, to run its own tools in between.
+
+    What is counted then holds their results as well, and what was sent is only a part of it.
+    """
+    return any(b.level == "tools" and b.kind != "tool" and not b.kind.startswith(_CALLERS) for b in blocks)
 
 
 def _n(given: Mapping[str, Any], *names: str) -> int:

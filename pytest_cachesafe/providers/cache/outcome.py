@@ -39,6 +39,8 @@ class Asked:
     positions: Sequence[int] | None = None
     # All input tokens of the request as its provider counted them, where that is known.
     told: int | None = None
+    # Whether that may hold what the provider's own tools found, see `counters.looped`: it says nothing of lengths then.
+    looped: bool = False
     # Fewest tokens that any known model of the provider caches.
     least: int | None = None
 
@@ -57,7 +59,13 @@ class Asked:
 
     def within(self, prefix: Tokens) -> Tokens:
         """The same of any prefix."""
-        return prefix.within(self.path[-1].tokens, self.told) if self.path else prefix
+        if not self.path or self.told is None or prefix.exact:
+            return prefix
+        whole = self.path[-1].tokens
+        if not self.looped:
+            return prefix.within(whole, self.told)
+        share = prefix.best * self.told // whole.best if whole.best else 0
+        return Tokens(min(prefix.low, share), share, max(prefix.high, share))
 
 
 @dataclass(slots=True)

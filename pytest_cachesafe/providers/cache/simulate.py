@@ -12,7 +12,7 @@ from pytest_cachesafe.providers.blocks.builder import SERVER_RESULTS, THINKING, 
 from pytest_cachesafe.providers.blocks.layout import RUNS, Layouter
 from pytest_cachesafe.providers.blocks.settings import level_of
 from pytest_cachesafe.providers.cache.automatic import BreakpointCache, PrefixKept
-from pytest_cachesafe.providers.cache.counters import told
+from pytest_cachesafe.providers.cache.counters import looped, told
 from pytest_cachesafe.providers.cache.held import Held
 from pytest_cachesafe.providers.cache.marked import MarkedCache
 from pytest_cachesafe.providers.cache.outcome import Asked, Outcome, Written
@@ -116,6 +116,7 @@ class ProviderCache:
         model = self.rules.for_exchange(exchange)
         asked = _asked(exchange, layout, model, self._now)
         asked.told, asked.least = told(exchange), self._least(provider)
+        asked.looped = asked.told is not None and looped(layout.blocks)
         levels = {name: _level(name, provider, model) for name in layout.settings}
         blocks, path = asked.blocks, self._walk(_account(exchange), asked.blocks, gates(layout.settings, levels))
         asked.path = path

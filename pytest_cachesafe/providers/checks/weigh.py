@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from pytest_cachesafe.providers.blocks.block import Block
-from pytest_cachesafe.providers.cache.counters import told
+from pytest_cachesafe.providers.cache.counters import looped, told
 from pytest_cachesafe.providers.cache.usage import Tokens
 from pytest_cachesafe.providers.checks.requests import Asked
 from pytest_cachesafe.providers.rules.load import Rules
@@ -47,7 +47,9 @@ class Weigher:
             return Tokens.exactly(0)
         start = self._counter.front(item.exchange.api, blocks[0])
         found, counted = start + self.total(blocks[:count]), told(item.exchange)
-        return found if counted is None else found.within(start + self.total(blocks), counted)
+        if counted is None or looped(blocks):
+            return found
+        return found.within(start + self.total(blocks), counted)
 
     def model(self, item: Asked) -> ModelRules | None:
         """What is known of a request's model; prices are filled in from the extra where ours are unknown."""
