@@ -87,7 +87,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def _lock_is_there(config: pytest.Config) -> bool:
-    return os.path.exists(os.path.join(config.rootpath, "cachesafe.lock.jsonl"))
+    return os.path.lexists(os.path.join(config.rootpath, "cachesafe.lock.jsonl"))
 
 
 def _restore(value: str | None) -> None:

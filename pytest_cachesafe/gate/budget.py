@@ -24,7 +24,8 @@ def over_budget(report: Any, settings: Mapping[str, Any]) -> list[str]:
         where = "of the prefix are stable" if key == "stable" else f"are found by {key}"
         if share is not None and reusable and n / reusable < share:
             found.append(
-                f"{about}{n:,} of {reusable:,} tokens {where} ({n / reusable:.1%}), min_cached_share is {share:.0%}"
+                f"{about}{n:,} of {reusable:,} tokens {where} ({n / reusable:.1%}), "
+                f"min_cached_share is {share * 100:g}%"
             )
         if most is not None and tokens - n > most:
             found.append(f"{about}{tokens - n:,} tokens are not cached, max_uncached_tokens is {most:,}")

@@ -57,7 +57,8 @@ def _refuse_unwritable(path: Path) -> None:
     """Said before the tests run, not after."""
     if path.is_dir():
         raise UsageError(f"{path.name}: is a directory; name a file")
-    folder = path.parent
+    # A link may lead to a folder that is not there.
+    folder = Path(os.path.realpath(path)).parent
     if not folder.is_dir():
         raise UsageError(f"{path.name}: its folder {folder.name!r} does not exist; make it")
     if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):

@@ -70,12 +70,12 @@ def read(path: str | os.PathLike[str], *, mend: bool = False) -> Lock | None:
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise UsageError(f"{os.fspath(path)}: cannot be read: {error.strerror or error}") from None
+        raise UsageError(f"{os.path.basename(os.fspath(path))}: cannot be read: {error.strerror or error}") from None
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         if not mend:
-            raise UsageError(f"{os.fspath(path)}: not UTF-8 (byte {error.start}); {_MEND}") from None
+            raise UsageError(f"{os.path.basename(os.fspath(path))}: not UTF-8 (byte {error.start}); {_MEND}") from None
         # Lines with such bytes are no entries, the others are.
         text = data.decode("utf-8-sig", "surrogateescape")
     return parse(text, os.path.basename(os.fspath(path)), mend=mend)

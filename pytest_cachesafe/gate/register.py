@@ -26,7 +26,7 @@ def register(config: pytest.Config, settings: Mapping[str, Any]) -> None:
         # The child of a re-run only renders: what it finds is no finding, and what it wrote would replace the parent's.
         return
     asked = any(settings[name].origin != "default" for name in _GATE)
-    if asked or os.path.exists(os.path.join(config.rootpath, DEFAULT_NAME)):
+    if asked or os.path.lexists(os.path.join(config.rootpath, DEFAULT_NAME)):
         from pytest_cachesafe.gate.hooks import gate_hooks
 
         hooks = gate_hooks(config, settings)

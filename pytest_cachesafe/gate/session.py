@@ -12,6 +12,7 @@ from pytest_cachesafe.gate.compare import Difference, compare_entries
 from pytest_cachesafe.gate.entry import Entry, entry_of
 from pytest_cachesafe.gate.expression import Bound
 from pytest_cachesafe.gate.lockfile import Lock, read, write
+from pytest_cachesafe.report.visible import visible
 from pytest_cachesafe.usage import UsageError
 
 __all__ = ["Gate", "GateFailure", "Leftovers", "in_ci"]
@@ -120,12 +121,13 @@ class Gate:
             if entry in lock.rivals[entry.key]:
                 # What one of the branches wrote is what the merged code does: that line is right.
                 return None
-            self._refuse_contradiction(lock, entry)
+            self._contradicted(lock, entry)
+            return None
         found = compare_entries(before, entry, self.bounds)
         if found.rebaseline is not None:
             self._fail(
                 entry,
-                f"{found.rebaseline}: re-baseline needed, the numbers in {self.shown} say nothing any more\n"
+                f"{visible(found.rebaseline)}: re-baseline needed, the numbers in {self.shown} say nothing any more\n"
                 f"{self._side_by_side(before, entry)}\n  if this is meant: pytest --cachesafe-update {_quoted(test)}",
             )
             return found
@@ -134,7 +136,7 @@ class Gate:
                 self.told.append((test, change.text))
         failing = found.failing
         if failing:
-            head = "; ".join(change.text for change in failing)
+            head = "; ".join(visible(change.text) for change in failing)
             self._fail(entry, f"{head}\n  if this is meant: pytest --cachesafe-update {_quoted(test)}")
         return found
 
@@ -164,14 +166,16 @@ class Gate:
         taken[name] = 1
         return name
 
-    def _refuse_contradiction(self, lock: Lock, entry: Entry) -> None:
-        for key, first, second in lock.contradictions:
-            if key == entry.key:
-                raise UsageError(
-                    f"{self.shown}: lines {first} and {second} contradict each other (both for {entry.test}, "
-                    f"{entry.name}): a merge kept both; delete one, or run pytest --cachesafe-update "
-                    f"{_quoted(entry.test)}"
-                )
+    def _contradicted(self, lock: Lock, entry: Entry) -> None:
+        first, second = next((first, second) for key, first, second in lock.contradictions if key == entry.key)
+        if self.informational:
+            # Nothing fails then, and the summary names both lines.
+            return
+        raise UsageError(
+            f"{self.shown}: lines {first} and {second} contradict each other (both for {visible(entry.test)}, "
+            f"{visible(entry.name)}): a merge kept both; delete one, or run pytest --cachesafe-update "
+            f"{_quoted(entry.test)}"
+        )
 
     def _missing(self, entry: Entry, lock: Lock | None) -> None:
         where = f"{self.shown} has no entry for it" if lock is not None else f"there is no {self.shown}"
@@ -182,7 +186,7 @@ class Gate:
             self.told.append((entry.test, f"{entry.name}: {where}; {advice}"))
 
     def _fail(self, entry: Entry, words: str) -> None:
-        text = f"cache regression in {entry.name}: {words}"
+        text = f"cache regression in {visible(entry.name)}: {words}"
         if self.listener is not None:
             self.listener(entry.test, entry.name, text.split("\n")[0], not self.informational)
         if self.informational:
@@ -199,6 +203,8 @@ class Gate:
             )
             rows.append((f"kept ({key})", was, is_now))
         rows.append(("cause of loss", before.cause or "none", now.cause or "none"))
+        # A lock file is as untrusted as the branch that it came with.
+        rows = [(visible(what), visible(was), visible(is_now)) for what, was, is_now in rows]
         widths = [max(len(row[i]) for row in rows) for i in range(3)]
         return "\n".join(
             "    " + "  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows
@@ -241,7 +247,8 @@ class Gate:
         """
         if not (self.update or self.new_only):
             return None
-        lock = self.lock or Lock()
+        # One without a good line is empty, and still holds what was dropped.
+        lock = self.lock if self.lock is not None else Lock()
         if lock.dropped and not whole:
             raise UsageError(f"{lock.dropped[0]}: not written: run all tests with --cachesafe-update to mend the file")
         before = lock.entries
@@ -276,4 +283,4 @@ def _entries(n: int) -> str:
 def _quoted(test: str) -> str:
     from shlex import quote
 
-    return quote(test)
+    return visible(quote(test))

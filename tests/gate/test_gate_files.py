@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -72,6 +73,48 @@ def test_an_update_of_a_part_does_not(locked: Any) -> None:
     result = locked.run("--cachesafe-update", "test_a.py::test_a", ok=4)
     result.stdout.fnmatch_lines(["error: cachesafe.lock.jsonl:2: not JSON:*not written: run all tests with*"])
     assert locked.lock == broken
+
+
+def test_an_update_of_a_part_does_not_replace_a_file_without_a_good_line(locked: Any) -> None:
+    broken = locked.lock.replace('"reusable": ', '"reusable": -')
+    locked.lock_path.write_text(broken)
+    assert "not written: run all tests" in locked.says("--cachesafe-update", "test_a.py::test_a", ok=4)
+    assert locked.lock == broken
+
+
+def test_a_link_that_leads_nowhere_is_no_gate_switched_off(locked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    locked.lock_path.unlink()
+    locked.lock_path.symlink_to(locked.path / "gone" / "lock.jsonl")
+    locked.run("--cachesafe-update", ok=4).stderr.fnmatch_lines(["ERROR: cachesafe.lock.jsonl: its folder 'gone' *"])
+    assert not (locked.path / "ran").exists()
+    monkeypatch.setenv("CI", "true")
+    assert "there is no cachesafe.lock.jsonl" in locked.says(ok=1)
+
+
+def contradicting(text: str) -> str:
+    """The file after a merge that kept two lines of a test, neither of which is what it finds."""
+    first, second = text.splitlines()
+    return f"{first}\n{second.replace(': 3', ': 4')}\n{second.replace(': 3', ': 5')}\n"
+
+
+def test_two_lines_that_contradict_each_other_fail_no_informational_run(locked: Any) -> None:
+    locked.lock_path.write_text(contradicting(locked.lock))
+    assert "lines 2 and 3 contradict each other" in locked.says(ok=1)
+    said = locked.says("--cachesafe-informational")
+    assert "note: cachesafe.lock.jsonl: lines 2 and 3 contradict each other" in said
+
+
+def test_what_a_lock_file_says_cannot_reach_the_terminal(locked: Any) -> None:
+    entries = [json.loads(line) for line in locked.lock.splitlines()]
+    for entry, key in zip(entries, ("template", "kept"), strict=True):
+        entry[key] = "\x1b[31m\u202e" if key == "template" else {"\x1b[31m\u202e": 1}
+        entry["cause"] = "\x1b[31m"
+    locked.lock_path.write_text("".join(json.dumps(entry) + "\n" for entry in entries))
+    said = locked.says("--junitxml=junit.xml", "--color=no", ok=1)
+    assert "re-baseline needed" in said
+    said += (locked.path / "junit.xml").read_text(encoding="utf-8")
+    assert "\\x1b[31m" in said
+    assert not {"\x1b", "\u202e"} & set(said)
 
 
 def test_a_newer_one_is_not_overwritten(locked: Any) -> None:
