@@ -31,7 +31,8 @@ class Entry:
     tokenizer: str | None = None
     exact: bool = True
     requests: int = 0
-    # Prompt tokens over all requests, and of them those that an earlier request already held.
+    # Prompt tokens over all requests, and of them those that an earlier request already held. Of "stable" checks
+    # without the last request: tokens are those of the earlier one of each step.
     tokens: int = 0
     reusable: int = 0
     # What is kept of `reusable`: {"stable": tokens of the shared prefix, "vllm": tokens found, "anthropic": read}.
