@@ -49,7 +49,9 @@ def need_transformers(why: str, also: Sequence[tuple[str, str]] = ()) -> None:
     try:
         found = metadata.version("transformers")
     except metadata.PackageNotFoundError:
-        raise UsageError(f'{why} needs transformers: pip install "pytest-cachesafe[render]"') from None
+        # The extras of what else is needed bring transformers too: one command, not two in a row.
+        extra = also[0][1] if also else "render"
+        raise UsageError(f'{why} needs transformers: pip install "pytest-cachesafe[{extra}]"') from None
     if found.partition(".")[0].isdigit() and int(found.partition(".")[0]) < 5:
         raise UsageError(
             f'{why} needs transformers 5 or later, {found} is installed: pip install -U "pytest-cachesafe[render]"'
