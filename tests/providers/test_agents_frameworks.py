@@ -5,6 +5,7 @@ Each turn is three requests: text with a call, two parallel calls, the answer.
 
 from __future__ import annotations
 
+import asyncio
 import warnings
 from collections.abc import Callable
 from random import Random
@@ -80,7 +81,7 @@ def pydantic_agent(model: str, build: Callable[[Any], Any], **settings: Any) -> 
 
         history: list[Any] = []
         for turn in range(TURNS):
-            history = agent.run_sync(f"question {turn}", message_history=history).all_messages()
+            history = asyncio.run(agent.run(f"question {turn}", message_history=history)).all_messages()
 
     return run
 
@@ -312,7 +313,7 @@ def runs(make: Callable[[], Any], *, grouped: bool = False) -> Callable[[], None
         items: list[Any] = []
         for turn in range(TURNS):
             asked = [*items, {"role": "user", "content": f"question {turn}"}]
-            items = agents.Runner.run_sync(agent, asked, run_config=config).to_input_list()
+            items = asyncio.run(agents.Runner.run(agent, asked, run_config=config)).to_input_list()
 
     return run
 
@@ -343,7 +344,7 @@ def test_a_handoff_is_an_expected_change_with_a_code_of_its_own() -> None:
         billing = agents_sdk(instructions="You look into bills and pay back what was charged twice. " * 60)
         billing.name = "billing"
         triage = agents_sdk(instructions=f"You send people on. {MANUAL}", tools=[], handoffs=[billing])
-        agents.Runner.run_sync(triage, "my bill", run_config=agents.RunConfig(group_id="g"))
+        asyncio.run(agents.Runner.run(triage, "my bill", run_config=agents.RunConfig(group_id="g")))
 
     replies = [ToolCall("transfer_to_billing", {}), "done"]
     assert [(code, request) for _, code, request, _ in findings(run, replies)] in ([], [("handoff", 1)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 from typing import Any
@@ -113,7 +114,7 @@ def test_spans_of_a_framework() -> None:
         """Look up."""
         return "sunny"
 
-    agent.run_sync("hi")
+    asyncio.run(agent.run("hi"))
     provider.shutdown()
     with pytest.raises(UsageError, match=r"provider 'test' is not known; give the one whose rules hold"):
         parse_exchanges(out.getvalue())
