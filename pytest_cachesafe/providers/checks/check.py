@@ -23,7 +23,7 @@ from pytest_cachesafe.providers.checks.predict import predict
 from pytest_cachesafe.providers.checks.reach import Reach, Unread, marked
 from pytest_cachesafe.providers.checks.replay import rewritten_calls
 from pytest_cachesafe.providers.checks.requests import Asked, exchanges_of
-from pytest_cachesafe.providers.checks.result import CacheReport
+from pytest_cachesafe.providers.checks.result import CacheReport, RequestVerdict
 from pytest_cachesafe.providers.checks.settings import ALL
 from pytest_cachesafe.providers.checks.single import faults
 from pytest_cachesafe.providers.checks.weigh import Weigher
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from pytest_cachesafe.providers.exchange import Exchange
     from pytest_cachesafe.providers.rules.load import Rules
 
-__all__ = ["check_requests"]
+__all__ = ["check_observed", "check_requests"]
 
 # A block inside a block.
 _INSIDE = re.compile(r"\.content\[\d+\]\.content\[\d+\]$")
@@ -65,15 +65,41 @@ def check_requests(
     Raises:
         UsageError: no requests, or something among them that is none, with its number.
     """
+    given = exchanges_of(requests, provider, model)
+    return _judged(given, rules, count_tokens, prices=prices, name=name, always=True)
+
+
+def check_observed(exchanges: Sequence[Exchange]) -> CacheReport:
+    """`check_requests` for requests that are only watched: usage is predicted where something is wrong, not elsewhere.
+
+    Raises:
+        UsageError: something among them is no request.
+    """
+    return _judged([(exchange, None) for exchange in exchanges], None, None, prices=True, name=None, always=False)
+
+
+def _judged(
+    given: Sequence[tuple[Exchange, Chat | None]],
+    rules: Rules | None,
+    count_tokens: Callable[[str], int] | None,
+    *,
+    prices: bool,
+    name: str | None,
+    always: bool,
+) -> CacheReport:
     from pytest_cachesafe.providers.rules.load import load_rules
     from pytest_cachesafe.report.check import render
 
-    given = exchanges_of(requests, provider, model)
     rules = load_rules() if rules is None else rules
     asked = _asked(given, rules)
     check = _Check(asked, rules, Weigher(rules, count_tokens, prices=prices))
     report = CacheReport(asked[0].exchange.provider, name=name, layout=render)
     report.findings = check.findings()
+    if not always and report.passed:
+        report.requests = [
+            RequestVerdict(i.index, i.conversation, i.parent, i.exchange.provider, i.exchange.model) for i in asked
+        ]
+        return report
     report.requests, causes = predict(asked, rules, count_tokens, check.weigher)
     report.findings += check.expired(causes)
     _reasons(report, check.reasons, check.broken, causes)

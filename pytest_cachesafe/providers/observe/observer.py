@@ -160,10 +160,10 @@ class Observer:
 
 def _judge(exchanges: Sequence[Exchange], test: str, seen: Seen) -> None:
     from pytest_cachesafe.findings import Severity
-    from pytest_cachesafe.providers.checks.check import check_requests
+    from pytest_cachesafe.providers.checks.check import check_observed
 
     try:
-        report = check_requests(exchanges)
+        report = check_observed(exchanges)
     except UsageError as error:
         seen.unjudged[str(error)] = seen.unjudged.get(str(error), 0) + 1
         return
