@@ -18,11 +18,12 @@ TEXT = "You are a careful support assistant." * {times}
 def ask(question, mark_user=False):
     mark = {{"cache_control": {{"type": "ephemeral"}}}}
     system = [{{"type": "text", "text": TEXT, **({{}} if mark_user else mark)}}]
+    asked = {{"type": "text", "text": question, **(mark if mark_user else {{}})}}
     message = client.messages.create(
         model="claude-sonnet-4-6",
         max_tokens=100,
         system=system,
-        messages=[{{"role": "user", "content": [{{"type": "text", "text": question, **(mark if mark_user else {{}})}}]}}],
+        messages=[{{"role": "user", "content": [asked]}}],
     )
     usage = message.usage
     print(f"write={{usage.cache_creation_input_tokens}} read={{usage.cache_read_input_tokens}} "

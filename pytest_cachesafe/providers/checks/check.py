@@ -92,15 +92,23 @@ def _judged(
 
     rules = load_rules() if rules is None else rules
     asked = _asked(given, rules)
-    check = _Check(asked, rules, Weigher(rules, count_tokens, prices=prices))
+    weigher = Weigher(rules, count_tokens, prices=prices)
     report = CacheReport(asked[0].exchange.provider, name=name, layout=render)
+    if not always:
+        report.findings = _Check(asked, rules, weigher).findings()
+        if report.passed:
+            report.requests = [
+                RequestVerdict(i.index, i.conversation, i.parent, i.exchange.provider, i.exchange.model) for i in asked
+            ]
+            return report
+    # First what is read, then what is wrong: a loss is what is not read.
+    report.requests, causes = predict(asked, rules, count_tokens, weigher)
+    weigher.usages = {verdict.request: verdict.usage for verdict in report.requests if verdict.usage is not None}
+    check = _Check(asked, rules, weigher)
     report.findings = check.findings()
-    if not always and report.passed:
-        report.requests = [
-            RequestVerdict(i.index, i.conversation, i.parent, i.exchange.provider, i.exchange.model) for i in asked
-        ]
-        return report
-    report.requests, causes = predict(asked, rules, count_tokens, check.weigher)
+    for verdict, item in zip(report.requests, asked, strict=True):
+        # The way back after a handoff continues an older request than the one before.
+        verdict.against, verdict.conversation = item.parent, item.conversation
     report.findings += check.expired(causes)
     _reasons(report, check.reasons, check.broken, causes)
     report.notes = list(_notes(asked, check.weigher))

@@ -135,7 +135,8 @@ def _lost(found: Break, parent: Asked, item: Asked, weigher: Weigher) -> Tokens:
     if found.code in ("prompt-cache-key-changed", "prompt-cache-key-shared"):
         return weigher.prefix(parent, end)
     start = first_lost(found, parent, item)
-    return weigher.total(blocks[start:end]) if start else weigher.prefix(parent, end)
+    lost = weigher.total(blocks[start:end]) if start else weigher.prefix(parent, end)
+    return weigher.not_read(lost, parent, item)
 
 
 def _loss(lost: Tokens, item: Asked, weigher: Weigher) -> dict[str, Any]:
@@ -157,7 +158,7 @@ def _not_read(lost: Tokens, parent: Asked) -> str:
         if not marked(parent) and parent.shows("markers"):
             return f"{_tokens(lost)} could not be read again (nothing was marked)"
         if not lost.high:
-            return "no marker stands behind it, so that nothing cached is lost"
+            return "nothing that was cached stands behind it, or it is read all the same"
     return f"{_tokens(lost)} not read again"
 
 

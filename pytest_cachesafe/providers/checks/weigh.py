@@ -7,7 +7,7 @@ from typing import Any
 
 from pytest_cachesafe.providers.blocks.block import Block
 from pytest_cachesafe.providers.cache.counters import looped, told
-from pytest_cachesafe.providers.cache.usage import Tokens
+from pytest_cachesafe.providers.cache.usage import Tokens, Usage
 from pytest_cachesafe.providers.checks.requests import Asked
 from pytest_cachesafe.providers.rules.load import Rules
 from pytest_cachesafe.providers.rules.table import ModelRules
@@ -29,6 +29,8 @@ class Weigher:
         self._rules = rules
         self._counter = Counter(count_tokens)
         self.wants_prices = prices
+        # By request, what its provider's cache is predicted to do; empty where nothing was predicted yet.
+        self.usages: dict[int, Usage] = {}
         self._models: dict[tuple[str, str | None, str | None], ModelRules | None] = {}
 
     def block(self, block: Block) -> Tokens:
@@ -50,6 +52,30 @@ class Weigher:
         if counted is None or looped(blocks):
             return found
         return found.within(start + self.total(blocks), counted)
+
+    def not_read(self, lost: Tokens, parent: Asked, item: Asked) -> Tokens:
+        """Tokens a request loses of the one it continues: what that one had in the cache, less what is read.
+
+        Where nothing was predicted, or nothing was cached, `lost` is what would be lost.
+        """
+        held, read = self.usages.get(parent.index), self.usages.get(item.index)
+        if held is None or read is None:
+            return lost
+        if item.exchange.api in ("messages", "invoke", "converse"):
+            # Caches with markers hold entries: a change inside one loses it back to the entry before.
+            kept = held.read + held.write
+            if not kept:
+                return lost
+            best = max(kept - read.read, 0)
+        elif read.read:
+            best = min(lost.best, max(held.total - read.read, 0))
+        else:
+            return lost
+        if held.exact and read.exact:
+            return Tokens.exactly(best)
+        whole = self.prefix(parent, len(parent.layout.blocks))
+        scale = best / whole.best if whole.best else 0.0
+        return Tokens(int(whole.low * scale), best, max(best, round(whole.high * scale)))
 
     def model(self, item: Asked) -> ModelRules | None:
         """What is known of a request's model; prices are filled in from the extra where ours are unknown."""
