@@ -181,12 +181,12 @@ class Gate:
         where = f"{self.shown} has no entry for it" if lock is not None else f"there is no {self.shown}"
         advice = "run pytest --cachesafe-update-new-only and commit the file"
         if self.ci:
-            self._fail(entry, f"{where}: {advice}")
+            self._fail(entry, f"{where}: {advice}", head="not in the lock file:")
         else:
             self.told.append((entry.test, f"{entry.name}: {where}; {advice}"))
 
-    def _fail(self, entry: Entry, words: str) -> None:
-        text = f"cache regression in {visible(entry.name)}: {words}"
+    def _fail(self, entry: Entry, words: str, *, head: str = "cache regression in") -> None:
+        text = f"{head} {visible(entry.name)}: {words}"
         if self.listener is not None:
             self.listener(entry.test, entry.name, text.split("\n")[0], not self.informational)
         if self.informational:
