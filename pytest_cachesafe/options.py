@@ -358,7 +358,7 @@ OPTIONS: tuple[Option, ...] = (
     Option(
         "observe_fail",
         False,
-        "With --cachesafe-observe: fail the run if a conversation loses its prefix.",
+        "Observe, and fail the run if a conversation loses its prefix.",
         _switch,
         marker=False,
         switch=True,

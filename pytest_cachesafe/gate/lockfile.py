@@ -87,6 +87,19 @@ def parse(text: str, name: str, *, mend: bool = False) -> Lock:
     Raises:
         UsageError: as `read`.
     """
+    import gc
+
+    # Thousands of small objects, none of which can go: the collector would look at all of them again and again.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return _parsed(text, name, mend=mend)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _parsed(text: str, name: str, *, mend: bool) -> Lock:
     lock = Lock()
     rows: dict[tuple[str, str], int] = {}
     lines = text.removeprefix("\ufeff").split("\n")
@@ -153,6 +166,8 @@ def _entry(line: str, where: str, *, last: bool) -> Entry:
 
 def from_dict(values: Mapping[str, Any]) -> Entry:
     """An entry from its JSON form, which was checked before or comes from a worker of ours."""
+    if values.keys() <= _FIELDS.keys():
+        return Entry(**values)
     known = {key: value for key, value in values.items() if key in _FIELDS}
     return Entry(exact=not values.get("estimated", False), **known)
 
