@@ -158,7 +158,7 @@ def _not_read(lost: Tokens, parent: Asked) -> str:
         if not marked(parent) and parent.shows("markers"):
             return f"{_tokens(lost)} could not be read again (nothing was marked)"
         if not lost.high:
-            return "nothing that was cached stands behind it, or it is read all the same"
+            return "no marker stands behind it, or it is read all the same: nothing cached is lost"
     return f"{_tokens(lost)} not read again"
 
 
