@@ -199,6 +199,9 @@ class _Grouper:
         for known in self._as_long(request, base):
             answers = known.answered is not None and known.answered == answer
             equal = sum(a == b for a, b in zip(known.ids, request.ids, strict=False))
+            if base == 1 and not equal and self._gone_on(known):
+                # A chat that is under way does not open anew: other words in its place stand for all that was said.
+                continue
             weighed, same, near = base, equal, [0.0]
             if 2 * equal < base:
                 # Every message changed a little (a stamp in front of each) is still the same chat; a few tell.
@@ -210,6 +213,10 @@ class _Grouper:
                 if best is None or score > best[0]:
                     best = (score, known)
         return None if best is None else best[1]
+
+    def _gone_on(self, request: _Request) -> bool:
+        """Whether a later request of its conversation holds more."""
+        return any(len(r.ids) > len(request.ids) for r in self._latest(request.conversation))
 
     def _as_long(self, request: _Request, base: int) -> Iterator[_Request]:
         """Requests of `base` messages, of which one may be what this request had at its start."""

@@ -6,7 +6,7 @@ either, so that even with its vocabularies the number would not be exact: withou
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sized
 from typing import Any
 
 from pytest_cachesafe.frontends.wire import estimate
@@ -101,7 +101,7 @@ class Counter:
             return Tokens(*estimate(text))
         n = self._count(text)
         if isinstance(n, bool) or not isinstance(n, int) or n < 0:
-            raise UsageError(f"count_tokens returned {n!r} for a text of {len(text)} characters; a number is meant")
+            raise UsageError(f"count_tokens returned {_given(n)} for a text of {len(text)} characters; {_meant(n)}")
         return Tokens.exactly(n)
 
 
@@ -112,6 +112,20 @@ def count(block: Block, count_tokens: Callable[[str], int] | None = None) -> Tok
         UsageError: the user's counter returned no count.
     """
     return Counter(count_tokens).count(block)
+
+
+def _given(value: Any) -> str:
+    """What a counter returned, short: a list of ids is long, and holds the text."""
+    if isinstance(value, (bool, int, float, type(None))):
+        return repr(value)
+    size = f" of {len(value):,}" if isinstance(value, Sized) else ""
+    return f"{type(value).__name__}{size}"
+
+
+def _meant(value: Any) -> str:
+    if isinstance(value, Sized) and not isinstance(value, (str, bytes)):
+        return "a number is meant: return len(…) of it"
+    return "a whole number is meant" if isinstance(value, float) else "a number of tokens is meant, 0 or more"
 
 
 def _said(value: Any) -> str | None:

@@ -112,8 +112,9 @@ def _lost(group: list[Finding]) -> str:
     low, high = (sum(band[i] for band in bands) for i in (0, 1))
     tokens = sum(f.data["lost_tokens"] or 0 for f in group)
     words = f"{tokens:,} tokens" if low == high else f"about {tokens:,} tokens ({low:,} to {high:,}, estimated)"
-    if len(group) > 1:
-        words += f" in {len(group)} requests"
+    requests = sum(f.data.get("lost_requests", 1) for f in group)
+    if requests > 1:
+        words += f" in {requests} requests"
     prices = [f.data.get("lost_usd_per_1000") for f in group]
     known = [price for price in prices if price is not None]
     if len(known) < len(prices):

@@ -119,6 +119,13 @@ def test_pruned_and_sliding_histories_follow_the_latest_request() -> None:
     assert parents(*window) == [None, 0, 1, 2, 3]
 
 
+def test_a_summary_is_compared_with_the_latest_request_whatever_the_answers_were() -> None:
+    talk = ["u:what is due?", "a:ok", "u:q2", "a:ok", "u:q3"]
+    for summary in ("u:summary of it all", "u:it was asked what is due"):
+        chats = [chat(*talk[:1]), chat(*talk[:3]), chat(*talk), chat(summary, "a:ok", "u:q4")]
+        assert parents(*chats) == [None, 0, 1, 2]
+
+
 def test_a_summarised_history_with_the_same_instructions() -> None:
     talk = ["q1", "a1", "q2", "a2", "q3"]
     summary = ["u:summary of it all", "a:fine", "u:q4"]

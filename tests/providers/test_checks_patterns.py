@@ -163,6 +163,49 @@ def test_summaries_in_the_same_words_are_still_summaries() -> None:
     ]
 
 
+@pytest.mark.parametrize("kept", [True, False])
+def test_a_summary_before_an_answer_that_was_given_twice_is_a_summary(kept: bool) -> None:
+    answer = assistant("word " * 100)
+    said = [m for n in range(3) for m in (user(f"a question about {n}"), answer)]
+    summary = user("Here is a summary of the conversation to date:\n\n" + "word " * 100)
+    bodies = [openai(said[: 2 * n + 1]) for n in range(3)]
+    bodies.append(openai([summary, *([answer] if kept else []), user("a question about 3")]))
+    report = check(bodies, "openai")
+    edited = check(
+        [*bodies[:3], openai([user("a question about taxes"), answer, user("a question about 3")])], "openai"
+    )
+
+    assert [f.code for f in edited.findings if f.location.request == 3] == ["history-edited"]
+    if kept:
+        assert [(f.code, f.location.request, f.data["against"]) for f in report.findings] == [
+            ("history-summarised", 3, 2)
+        ]
+    else:
+        # Nothing of the conversation is left but its system text: another one.
+        assert (report.findings, report.requests[3].against) == ([], None)
+
+
+def test_the_next_summary_in_the_same_words_is_one_too() -> None:
+    answer, summary = assistant("word " * 100), user("Here is a summary of what was said: " + "word " * 100)
+    ask = [user(f"a question about {c}") for c in "abcdef"]
+    bodies = [
+        [ask[0]], [ask[0], answer, ask[1]], [ask[0], answer, ask[1], answer, ask[2]],
+        [summary, answer, ask[3]], [summary, answer, ask[3], answer, ask[4]], [summary, answer, ask[5]],
+    ]  # fmt: skip
+    report = check([openai(body) for body in bodies], "openai")
+    found = [(f.code, str(f.severity), f.location.request, f.data["against"]) for f in report.findings]
+
+    assert found == [("history-summarised", "error", 3, 2), ("history-summarised", "error", 5, 4)]
+
+
+def test_an_edit_before_equal_answers_is_an_edit() -> None:
+    ok = assistant("ok")
+    before = [user("Plan a trip to Oslo."), ok, user("And then?"), ok, user("And the day after?")]
+    now = [user("Plan a trip to Bergen."), *before[1:], ok, user("Thanks.")]
+
+    assert only(check([openai(before), openai(now)], "openai")).code == "history-edited"
+
+
 def test_an_answer_begun_by_the_caller_goes_on() -> None:
     begun = [user("Name a city."), assistant("The city is")]
     whole = [user("Name a city."), assistant("The city is Oslo."), user("Why?")]
@@ -328,6 +371,29 @@ def test_a_handoff_is_told_once_and_the_way_back_is_not() -> None:
 
     assert told(report) == [("handoff", "warning", 1, "tools[0]")]
     assert report.requests[2].against == 0
+
+
+def test_agents_of_one_house_hand_over_by_a_call() -> None:
+    """Their instructions differ in a sentence; the tool that was called to hand over is the first agent's only."""
+    handed = [
+        {"type": "function_call", "call_id": "c1", "name": "transfer_to_refunds", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "c1", "output": "refunds"},
+    ]
+    triage: dict[str, Any] = {"tools": [{"type": "function", "name": "transfer_to_refunds", "parameters": {}}]}
+    refunds = {"instructions": "You do refunds. " + LONG}
+    items = [user("a"), *handed, assistant("done"), user("b")]
+    bodies = [responses(items[:1], **triage), responses(items[:3], **refunds), responses(items, **triage)]
+    report = check(bodies, "openai")
+
+    assert told(report) == [("handoff", "warning", 1, "tools")]
+    assert report.requests[2].against == 0
+    # With the same instructions it is one agent whose tools come and go.
+    bare = check([bodies[0], responses(items[:3])], "openai")
+    assert [f.code for f in bare.findings] == ["tools-changed"]
+    # A clock beside it is no other agent.
+    ticking = [responses(items[:1], instructions=f"{LONG} It is 10:01.", **triage)]
+    ticking.append(responses(items[:3], instructions=f"{LONG} It is 10:02."))
+    assert [f.code for f in check(ticking, "openai").findings] == ["tools-changed"]
 
 
 def test_agents_that_are_asked_the_same_are_not_compared() -> None:

@@ -91,8 +91,20 @@ def test_without_a_counter_there_is_a_band() -> None:
     assert tokens.at_least(tokens.best) is None
 
 
-@pytest.mark.parametrize("wrong", [None, -1, 2.5, True, "3"])
-def test_what_is_no_count_is_told(wrong: Any) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "says"),
+    [
+        (None, "None for a text of 1 characters; a number of tokens is meant, 0 or more"),
+        (-1, "-1 for a text of 1 characters; a number of tokens is meant, 0 or more"),
+        (True, "True for a text of 1 characters; a number of tokens is meant, 0 or more"),
+        ("3", "str of 1 for a text of 1 characters; a number of tokens is meant, 0 or more"),
+        (2.0, "2.0 for a text of 1 characters; a whole number is meant"),
+        ([7] * 5000, "list of 5,000 for a text of 1 characters; a number is meant: return len(…) of it"),
+        ({"input_ids": [1, 2]}, "dict of 1 for a text of 1 characters; a number is meant: return len(…) of it"),
+    ],
+)
+def test_what_is_no_count_is_told_without_the_value(wrong: Any, says: str) -> None:
     block = lay_out(anthropic([user("q")])).blocks[0]
-    with pytest.raises(UsageError, match=r"count_tokens returned .*; a number is meant"):
+    with pytest.raises(UsageError) as raised:
         count(block, lambda words: wrong)
+    assert str(raised.value) == f"count_tokens returned {says}"

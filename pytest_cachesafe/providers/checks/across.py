@@ -31,6 +31,9 @@ class Wide:
     against: int | None = None
     tokens: Tokens | None = None
     severity: Severity | None = None
+    # In how many requests `tokens` are paid for in full, and in how many conversations those are.
+    times: int = 1
+    conversations: int = 1
 
 
 def wide(asked: Sequence[Asked], weigher: Weigher, spoiled: frozenset[int]) -> Iterator[Wide]:
@@ -120,8 +123,9 @@ def _without_marker(asked: Sequence[Asked], weigher: Weigher) -> Iterator[Wide]:
             f"{tokens} tokens of tools and system text, sent {'once' if not many else f'{len(group)} times'}, unmarked"
         )
         yield Wide(
-            "no-marker", first.index, fixed[-1].path, told, tokens=tokens, severity=None if many else Severity.NOTE
-        )
+            "no-marker", first.index, fixed[-1].path, told, tokens=tokens, severity=None if many else Severity.NOTE,
+            times=len(group), conversations=len({i.conversation for i in group}),
+        )  # fmt: skip
 
 
 def _marker_on_question(asked: Sequence[Asked], weigher: Weigher) -> Iterator[Wide]:

@@ -235,13 +235,21 @@ class _Check:
             item = self.asked[found.request]
             if found.code == "history-summarised":
                 summarised.add(item.conversation)
-            elif found.code == "history-pruned" and found.path.startswith("messages[1]"):
-                # The next summary, in the same words: what follows the summary is gone as well.
-                found.code = "history-summarised" if item.conversation in summarised else found.code
+            elif item.conversation in summarised and self._summarised_again(found, item):
+                found.code = "history-summarised"
             if found.marked and marked[item.conversation] == pairs[item.conversation]:
                 found.code = "marker-on-changing-block"
             elif self._shares_key(found, item):
                 found.code, found.path = "prompt-cache-key-shared", "prompt_cache_key"
+
+    def _summarised_again(self, found: Break, item: Asked) -> bool:
+        """Whether the next summary, in the same words, took what followed the last one: nothing of that is left."""
+        if found.code == "history-pruned":
+            return found.path.startswith("messages[1]")
+        parent = self.asked[found.against]
+        if found.code != "history-edited" or item.chat is None or parent.chat is None:
+            return False
+        return len(item.chat.messages) < len(parent.chat.messages)
 
     def _shares_key(self, found: Break, item: Asked) -> bool:
         """Whether two first requests of different agents use one key, rather than one agent changing its words."""

@@ -32,6 +32,8 @@ _CONTENT = {
 }
 _BLOCK = re.compile(r"(?:\w+\[\d+\]\.(?:content|parts)|system|tools|\w+\.parts)\[\d+\]")
 _RESULTS = ("tool_result", "toolResult", "function_call_output", "functionResponse")
+# Where a part of a message holds a call: Chat Completions, Gemini, Bedrock.
+_CALLS = ("function", "functionCall", "function_call", "toolUse")
 _RANKS: dict[str | None, Rank] = {"tools": TOOLS, "system": SYSTEM}
 
 
@@ -181,10 +183,34 @@ def _tool_detail(pa: Prompt, pb: Prompt) -> str:
 
 
 def _handoff(pa: Prompt, pb: Prompt) -> bool:
-    """Whether instructions and tools are both another agent's."""
+    """Whether instructions and tools are both another agent's.
+
+    Agents of one house share most of their instructions; then the call that handed over tells: its tool is offered by
+    one of the two only.
+    """
     names = [{tool_name(tool) for tool in _tools(p)} for p in (pa, pb)]
     texts = [system_text(p) for p in (pa, pb)]
-    return names[0] != names[1] and all(texts) and not alike(*texts)
+    if names[0] == names[1] or not all(texts) or words(texts[0]) == words(texts[1]):
+        return False
+    data = view(pb)
+    return not alike(*texts) or (data is not None and not _called(data.messages).isdisjoint(names[0] ^ names[1]))
+
+
+def _called(messages: Sequence[Any]) -> set[str]:
+    """Names of the tools that were called in a history."""
+    found: set[str] = set()
+    for message in messages:
+        if not _is_map(message):
+            continue
+        calls = [message] if message.get("type") == "function_call" else []
+        for key in ("content", "parts", "tool_calls"):
+            held = message.get(key)
+            calls += [c for c in held if _is_map(c)] if isinstance(held, list) else []
+        for call in calls:
+            inner = next((call[k] for k in _CALLS if _is_map(call.get(k))), call)
+            if (inner is not call or call.get("type") in ("tool_use", "function_call")) and "name" in inner:
+                found.add(str(inner["name"]))
+    return found
 
 
 def system_text(prompt: Prompt) -> str:
@@ -204,8 +230,7 @@ def _message_code(divergence: Divergence, pa: Prompt, pb: Prompt) -> str:
         return "history-edited"
     if _compactions(vb.messages) > _compactions(va.messages):
         return "history-summarised"
-    one, other = ([canonical(m) for m in _spoken(v.messages)] for v in (va, vb))
-    shape = _shape(one, other)
+    shape = _shape(_spoken(va.messages), _spoken(vb.messages))
     if shape is None and cause == "history_shifted":
         shape = "history-pruned"
     if shape is None and cause == "order":
@@ -235,19 +260,21 @@ def _unmarked(value: Any) -> Any:
     return value
 
 
-def _shape(one: Sequence[str], other: Sequence[str]) -> str | None:
+def _shape(before: Sequence[Any], now: Sequence[Any]) -> str | None:
     """What became of the history as a whole; None where that does not tell.
 
     Without its beginning it is cut, with another beginning summarised, with holes pruned, with one message in another
     wording and the next as before edited.
     """
+    one, other = ([canonical(message) for message in messages] for messages in (before, now))
     same = 0
     while same < min(len(one), len(other)) and one[same] == other[same]:
         same += 1
     if same >= len(one) or same >= len(other):
         return None
     rest, later = one[same:], other[same:]
-    if rest[1:2] == later[1:2]:
+    shorter = len(later) < len(rest)
+    if rest[1:2] == later[1:2] and not (shorter and _another(before[same], now[same])):
         # One message in another wording, whatever else is said again elsewhere.
         return "history-edited" if rest[1:2] else None
     n = min(len(rest), len(later))
@@ -260,12 +287,17 @@ def _shape(one: Sequence[str], other: Sequence[str]) -> str | None:
     kept = set(rest[1:])
     # New words stand where the beginning was, and behind them the history goes on.
     back = next((i for i, m in enumerate(later[1:4], 1) if m in kept), None)
-    gone = back is not None and rest.index(later[back]) > back
-    if gone:
+    if back is not None and (rest.index(later[back]) > back or (shorter and later[back] in rest[back + 1 :])):
         return "history-summarised"
     if same <= 1 and len(later) + 2 <= len(rest) and not kept & set(later):
         return "history-summarised"
     return None
+
+
+def _another(one: Any, other: Any) -> bool:
+    """Whether two messages are no two wordings of one."""
+    texts = _said(one), _said(other)
+    return all(texts) and not alike(*texts)
 
 
 def _cleared(divergence: Divergence, one: Sequence[Any], other: Sequence[Any]) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from fractions import Fraction
 from typing import Any
 
 from pytest_cachesafe.findings import Finding, Location, Severity
@@ -115,7 +116,9 @@ def of_wide(found: Wide, asked: list[Asked] | Any, weigher: Weigher) -> Finding:
     severity = found.severity or severity_of(found.code, provider=item.exchange.provider)
     where = f" at {found.path}" if found.path else ""
     data: dict[str, Any] = {"reason": None, "against": found.against}
-    if found.code in ("no-marker", "marker-on-changing-block") and found.tokens is not None:
+    if found.code == "no-marker" and found.tokens is not None and found.times > 1:
+        data |= _unmarked(found, item, weigher)
+    if found.code == "marker-on-changing-block" and found.tokens is not None:
         data |= _loss(found.tokens, item, weigher)
     if found.code in ("below-minimum", "maybe-below-minimum"):
         data["minimum"] = weigher.minimum(item)
@@ -149,6 +152,18 @@ def _loss(lost: Tokens, item: Asked, weigher: Weigher) -> dict[str, Any]:
         "lost_usd": weigher.loss(item, lost, whole),
         "lost_usd_per_1000": weigher.loss(item, lost, whole, _THOUSAND),
     }
+
+
+def _unmarked(found: Wide, item: Asked, weigher: Weigher) -> dict[str, Any]:
+    """What a marker would have saved: the first request writes, which costs more than input, all others read."""
+    assert found.tokens is not None
+    one, reads = found.tokens, found.times - 1
+    data = _loss(Tokens(one.low * reads, one.best * reads, one.high * reads), item, weigher)
+    whole = weigher.prefix(item, len(item.layout.blocks)).best
+    if data["lost_usd"] is not None:
+        data["lost_usd"] = weigher.unmarked(item, one, whole, reads)
+        data["lost_usd_per_1000"] = weigher.unmarked(item, one, whole, reads, Fraction(_THOUSAND, found.conversations))
+    return {**data, "lost_requests": reads}
 
 
 def _not_read(lost: Tokens, parent: Asked) -> str:

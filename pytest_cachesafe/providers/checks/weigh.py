@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 from pytest_cachesafe.providers.blocks.block import Block
@@ -110,6 +111,14 @@ class Weigher:
 
         model = self.model(item)
         return loss(tokens.best, model, prompt_tokens=prompt_tokens, written=self._lifetime(item, model), times=times)
+
+    def unmarked(
+        self, item: Asked, tokens: Tokens, prompt_tokens: int, reads: int, times: int | Fraction = 1
+    ) -> float | None:
+        """USD that one marker would have saved, at the default lifetime; None where a price is unknown."""
+        from pytest_cachesafe.providers.money.price import unmarked
+
+        return unmarked(tokens.best, self.model(item), prompt_tokens=prompt_tokens, reads=reads, times=times)
 
     def _lifetime(self, item: Asked, model: Any) -> str | None:
         """For how long the tokens are written anew: the lifetime of the request's last marker."""

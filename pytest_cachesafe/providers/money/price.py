@@ -13,7 +13,7 @@ from fractions import Fraction
 from pytest_cachesafe.providers.cache.usage import Usage
 from pytest_cachesafe.providers.rules.table import ModelRules, PriceTier
 
-__all__ = ["Bill", "BreakEven", "bill", "break_even", "cost", "loss", "tier_of", "without_caching"]
+__all__ = ["Bill", "BreakEven", "bill", "break_even", "cost", "loss", "tier_of", "unmarked", "without_caching"]
 
 _MILLION = 1_000_000
 
@@ -170,3 +170,26 @@ def loss(
     if paid is None:
         return None
     return float(lost_tokens * times * (_exact(paid) - _exact(tier.read)) / _MILLION)
+
+
+def unmarked(
+    tokens: int, model: ModelRules | None, *, prompt_tokens: int = 0, reads: int = 1, times: int | Fraction = 1
+) -> float | None:
+    """USD that a marker behind a prefix would save: it is written once, at the shortest lifetime, and then read.
+
+    Args:
+        tokens: length of the prefix.
+        model: whose prices.
+        prompt_tokens: input tokens of one request, for the price tier.
+        reads: requests after the first.
+        times: how often all this happens.
+
+    Returns:
+        Negative where the write costs more than the reads bring in; None where a price is unknown.
+    """
+    tier = None if model is None else tier_of(model, prompt_tokens)
+    if tier is None or tier.read is None:
+        return None
+    base = _exact(tier.input)
+    write = min(map(_exact, tier.write.values()), default=base)
+    return float(tokens * times * (reads * (base - _exact(tier.read)) - (write - base)) / _MILLION)

@@ -183,7 +183,7 @@ def _judge(exchanges: Sequence[Exchange], test: str, seen: Seen) -> None:
             # The same fault once more in the same conversation: told once, paid for again.
             one = told[key]
             one.lost_tokens += lost
-            one.requests += 1
+            one.requests += data.get("lost_requests", 1)
             if money is not None:
                 one.usd_per_1000 = (one.usd_per_1000 or 0.0) + money
             continue
@@ -203,7 +203,7 @@ def _judge(exchanges: Sequence[Exchange], test: str, seen: Seen) -> None:
             not report.exact,
             money,
             exchanges[request].model,
-            1,
+            data.get("lost_requests", 1),
             conversation,
         )
         seen.broken.append(one)
