@@ -107,7 +107,7 @@ class Moved:
 def moved(ref: str, before: Lock, now: Lock) -> Moved:
     """Compare two lock files, entry by entry."""
     found = Moved(ref)
-    for key in sorted(before.entries.keys() | now.entries.keys()):
+    for key in before.entries.differing(now.entries):
         old, new = before.get(key), now.get(key)
         if old is None or new is None:
             if new is not None:

@@ -17,12 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from pytest_cachesafe.gate.entry import SCHEMA, Entry
+from pytest_cachesafe.gate.lines import Entries, Key, key_of
 from pytest_cachesafe.usage import UsageError
 
 __all__ = ["DEFAULT_NAME", "Lock", "dump", "from_dict", "parse", "read", "write"]
 
 DEFAULT_NAME = "cachesafe.lock.jsonl"
-_FIELDS = {f.name: f for f in fields(Entry)}
+# "exact" is written as its opposite.
+_FIELDS = frozenset(f.name for f in fields(Entry)) - {"exact"}
 _TYPES: dict[str, tuple[type, ...]] = {
     "test": (str,), "name": (str,), "kind": (str,), "front_end": (str,), "template": (str,), "tokenizer": (str,),
     "requests": (int,), "tokens": (int,), "reusable": (int,), "kept": (dict,), "cause": (str,), "place": (str,),
@@ -33,22 +35,24 @@ _NEEDED = frozenset(("test", "name", "kind", "front_end", "requests", "tokens", 
 _MEND = "run the tests with --cachesafe-update to write it anew"
 # More tokens, or USD, than any run of a test ever has.
 _MOST = 10**15
-_NONE: Mapping[tuple[str, str], Sequence[Entry]] = {}
+_NONE: Mapping[Key, Sequence[Entry]] = {}
 
 
 class Lock:
     """The entries of a lock file, by test and name."""
 
     def __init__(self, entries: Iterable[Entry] = ()) -> None:
-        self.entries: dict[tuple[str, str], Entry] = {entry.key: entry for entry in entries}
+        self.entries = Entries(_known)
+        for entry in entries:
+            self.entries.hold(entry.key, entry)
         # Keys under which a merge left two different lines: (key, line of the first, line of the second).
-        self.contradictions: list[tuple[tuple[str, str], int, int]] = []
+        self.contradictions: list[tuple[Key, int, int]] = []
         # What those lines say, for each such key.
-        self.rivals: dict[tuple[str, str], list[Entry]] = {}
+        self.rivals: dict[Key, list[Entry]] = {}
         # Lines that are no entries, where the file was read to be mended: one message each.
         self.dropped: list[str] = []
 
-    def get(self, key: tuple[str, str]) -> Entry | None:
+    def get(self, key: Key) -> Entry | None:
         """The entry of one check."""
         return self.entries.get(key)
 
@@ -101,29 +105,40 @@ def parse(text: str, name: str, *, mend: bool = False) -> Lock:
 
 def _parsed(text: str, name: str, *, mend: bool) -> Lock:
     lock = Lock()
-    rows: dict[tuple[str, str], int] = {}
+    rows: dict[Key, int] = {}
     lines = text.removeprefix("\ufeff").split("\n")
     for row, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            entry = _entry(line, f"{name}:{row}", last=row == len(lines))
-        except _Newer:
-            raise
-        except UsageError as error:
-            if not mend:
+        key = key_of(line)
+        held: Entry | str = line
+        if key is None:
+            if not line.strip():
+                continue
+            try:
+                held = _entry(line, f"{name}:{row}", last=row == len(lines))
+            except _Newer:
                 raise
-            lock.dropped.append(str(error).removesuffix(f"; {_MEND}"))
-            continue
-        before = lock.entries.get(entry.key)
-        if before is not None and before != entry:
-            lock.contradictions.append((entry.key, rows[entry.key], row))
-            rivals = lock.rivals.setdefault(entry.key, [before])
-            if entry not in rivals:
-                rivals.append(entry)
-        lock.entries[entry.key] = entry
-        rows[entry.key] = row
+            except UsageError as error:
+                if not mend:
+                    raise
+                lock.dropped.append(str(error).removesuffix(f"; {_MEND}"))
+                continue
+            key = held.key
+        before = lock.entries.hold(key, held)
+        if before is not None and before != held:
+            _twice(lock, key, before, rows[key], row)
+        rows[key] = row
     return lock
+
+
+def _twice(lock: Lock, key: Key, before: Entry | str, earlier: int, row: int) -> None:
+    """Two lines of one key that are not written alike: they contradict each other if they do not say the same."""
+    first, second = _known(before) if isinstance(before, str) else before, lock.entries[key]
+    if first == second:
+        return
+    lock.contradictions.append((key, earlier, row))
+    rivals = lock.rivals.setdefault(key, [first])
+    if second not in rivals:
+        rivals.append(second)
 
 
 class _Newer(UsageError):
@@ -164,10 +179,13 @@ def _entry(line: str, where: str, *, last: bool) -> Entry:
     return from_dict(values)
 
 
+def _known(line: str) -> Entry:
+    """The entry of a line that `key_of` has seen to be one."""
+    return from_dict(json.loads(line))
+
+
 def from_dict(values: Mapping[str, Any]) -> Entry:
     """An entry from its JSON form, which was checked before or comes from a worker of ours."""
-    if values.keys() <= _FIELDS.keys():
-        return Entry(**values)
     known = {key: value for key, value in values.items() if key in _FIELDS}
     return Entry(exact=not values.get("estimated", False), **known)
 
@@ -189,7 +207,7 @@ def _possible(key: str, value: Any) -> bool:
     return isinstance(value, (int, float)) and 0 <= value < _MOST
 
 
-def dump(entries: Mapping[tuple[str, str], Entry], rivals: Mapping[tuple[str, str], Sequence[Entry]] = _NONE) -> str:
+def dump(entries: Mapping[Key, Entry], rivals: Mapping[Key, Sequence[Entry]] = _NONE) -> str:
     """The file's text: sorted by test and name, one line each; of `rivals`, which nothing has settled, all."""
     lines: list[str] = []
     for key in sorted(entries):
@@ -207,8 +225,8 @@ def _line(entry: Entry) -> str:
 
 def write(
     path: str | os.PathLike[str],
-    entries: Mapping[tuple[str, str], Entry],
-    rivals: Mapping[tuple[str, str], Sequence[Entry]] = _NONE,
+    entries: Mapping[Key, Entry],
+    rivals: Mapping[Key, Sequence[Entry]] = _NONE,
 ) -> bool:
     """Write the file if it changes, whole or not at all; returns whether it did. Arguments as `dump`.
 

@@ -34,7 +34,8 @@ def in_ci(environ: Mapping[str, str] = os.environ) -> bool:
 class Leftovers:
     """Entries that no check of this run stands behind."""
 
-    unused: list[Entry] = field(default_factory=list)
+    # Test and name of each.
+    unused: list[tuple[str, str]] = field(default_factory=list)
 
 
 @dataclass
@@ -229,11 +230,9 @@ class Gate:
             tells: whether a test that was not collected does not exist any more.
         """
         found = Leftovers()
-        for key, entry in (self.lock.entries if self.lock is not None else {}).items():
-            if key in self.seen:
-                continue
-            if entry.test in ran or (entry.test not in collected and tells(entry.test)):
-                found.unused.append(entry)
+        for key in self.lock.entries if self.lock is not None else ():
+            if key not in self.seen and (key[0] in ran or (key[0] not in collected and tells(key[0]))):
+                found.unused.append(key)
         return found
 
     def write(self, leftovers: Leftovers, *, whole: bool = True) -> str | None:
@@ -255,8 +254,8 @@ class Gate:
         rivals = {key: entries for key, entries in lock.rivals.items() if self._unsettled(key, entries)}
         now = dict(before)
         if self.update:
-            for entry in leftovers.unused:
-                now.pop(entry.key, None)
+            for key in leftovers.unused:
+                now.pop(key, None)
             now |= self.seen
         else:
             settled = lock.rivals.keys() - rivals.keys()

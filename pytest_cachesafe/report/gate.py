@@ -30,7 +30,7 @@ def summary_lines(hooks: Any, verbosity: int = 0) -> list[str]:
         word = "error" if gate.ci and not gate.informational else "note"
         entries = f"{len(unused)} entr{'y' if len(unused) == 1 else 'ies'}"
         lines.append(f"{word}: {entries} of {gate.shown} without a check, run pytest --cachesafe-update to drop:")
-        lines += [f"  {visible(entry.test)} ({visible(entry.name)})" for entry in unused[:most]]
+        lines += [f"  {visible(test)} ({visible(name)})" for test, name in unused[:most]]
         if len(unused) > most:
             lines.append(f"  … {len(unused) - most} more")
     for key, first, second in gate.lock.contradictions if gate.lock is not None and not gate.update else ():
