@@ -114,6 +114,7 @@ class Prompt:
         token_ids: Sequence[int] | None = None,
         segments: Callable[[], Sequence[Segment]] | Sequence[Segment] | None = None,
         estimate: Callable[[str], tuple[int, int, int]] | None = None,
+        head: Callable[[], int] | None = None,
         notes: Sequence[str] = (),
     ) -> None:
         self.text = text
@@ -125,6 +126,7 @@ class Prompt:
         self._given_ids = token_ids
         self._segments = segments
         self._estimate = estimate
+        self._head = head
 
     @property
     def exact(self) -> bool:
@@ -150,6 +152,13 @@ class Prompt:
         if found is None:
             return (Segment(0, len(self.text), "message", "data", "prompt"),) if self.text else ()
         return tuple(found)
+
+    @cached_property
+    def head_end(self) -> int:
+        """Character index behind the last text of the request's tools and system part; 0 where it has neither."""
+        if self._head is not None:
+            return self._head()
+        return max((s.end for s in self.segments if s.part in ("tools", "system") and s.writer == "data"), default=0)
 
     def count(self, text: str | None = None) -> tuple[int, int, int]:
         """Tokens in `text` (default: all of it) as (low, best, high); the three are equal where ids are exact."""

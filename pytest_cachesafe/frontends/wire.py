@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 from pytest_cachesafe.frontends.wire_bodies import lay_out
-from pytest_cachesafe.frontends.wire_text import FRAME, Trace, Writer
+from pytest_cachesafe.frontends.wire_text import FRAME, Head, Trace, Writer
 from pytest_cachesafe.prompt import Chat, Prompt, Segment, UsageError
 
 __all__ = ["WireFrontEnd", "estimate"]
@@ -104,6 +105,7 @@ class WireFrontEnd:
             chat=chat,
             estimate=estimate,
             segments=lambda: _segments(chat),
+            head=lambda: _head(chat),
             notes=chat.notes,
         )
 
@@ -127,6 +129,13 @@ def _segments(chat: Chat) -> Sequence[Segment]:
     trace = Trace()
     lay_out(chat, trace)
     return trace.segments
+
+
+def _head(chat: Chat) -> int:
+    head = Head()
+    with suppress(Head.Over):
+        lay_out(chat, head)
+    return head.end
 
 
 def _whole(text: str, path: str) -> tuple[Segment, ...]:

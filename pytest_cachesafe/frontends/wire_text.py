@@ -16,7 +16,7 @@ from typing import Any
 
 from pytest_cachesafe.prompt import Part, Segment, UsageError
 
-__all__ = ["FRAME", "MARKERS", "Trace", "Writer", "compact", "entry", "is_marker", "label", "ordered"]
+__all__ = ["FRAME", "MARKERS", "Head", "Trace", "Writer", "compact", "entry", "is_marker", "label", "ordered"]
 
 _OPEN, _CLOSE, _ESCAPE = "␞", "␟", "␛"
 _ESCAPED = {_OPEN: f"{_ESCAPE}o", _CLOSE: f"{_ESCAPE}c", _ESCAPE: f"{_ESCAPE}e"}
@@ -94,7 +94,7 @@ _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_
 
 def entry(heading: str, value: str = "") -> str:
     """What `Writer.entry` writes, for whoever needs the text of a few entries alone."""
-    if _VALUE_SIGNS.search(value):
+    if not value.isascii() and _VALUE_SIGNS.search(value):
         value = _VALUE_SIGNS.sub(lambda sign: _ESCAPED[sign[0]], value)
     return f"{_OPEN}{heading}\n{value}{_CLOSE}\n"
 
@@ -135,7 +135,7 @@ class Writer:
         """One labelled value."""
         self.frame(f"{_OPEN}{heading}\n")
         if value:
-            if _VALUE_SIGNS.search(value):
+            if not value.isascii() and _VALUE_SIGNS.search(value):
                 value = _VALUE_SIGNS.sub(lambda sign: _ESCAPED[sign[0]], value)
             self.data(value, path)
         self.frame(f"{_CLOSE}\n")
@@ -244,3 +244,29 @@ class Trace(Writer):
     def data(self, text: str, path: str | None) -> None:
         """Text of the request, which stands at `path` in its body."""
         self._note(text, "data", path)
+
+
+class Head(Writer):
+    """Notes where tools and system text end, and stops at the first message: in every layout they stand before it."""
+
+    tracing = True
+
+    class Over(Exception):
+        """The first message begins."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.end = 0
+        self._at = 0
+
+    def frame(self, text: str) -> None:
+        """Text of ours: labels and ends."""
+        if self.part == "message":
+            raise Head.Over
+        self._at += len(text)
+
+    def data(self, text: str, path: str | None) -> None:
+        """Text of the request."""
+        self.frame(text)
+        if self.part != "template":
+            self.end = self._at

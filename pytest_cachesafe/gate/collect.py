@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, get_args
 
 import pytest
 
+from pytest_cachesafe.files import refuse_unwritable
 from pytest_cachesafe.gate.located import locate, plain
 from pytest_cachesafe.gate.scenario import Kind, Regression, Run, Scenario
 from pytest_cachesafe.usage import UsageError
@@ -70,7 +71,7 @@ class Collector:
         if not hasattr(config, "workerinput"):
             for one in self.wanted:
                 if one.path is not None:
-                    _refuse_unwritable(one.path, str(config.rootpath))
+                    refuse_unwritable(os.path.join(config.rootpath, one.path), f"report {one.path}")
         if config.pluginmanager.hasplugin("xdist"):
             config.pluginmanager.register(_Controller(self), "cachesafe-report-xdist")
 
@@ -156,18 +157,6 @@ class Collector:
             terminalreporter.line(line)
         if self.failed is not None:
             terminalreporter.line(f"error: {self.failed}")
-
-
-def _refuse_unwritable(path: str, root: str) -> None:
-    """Said before the tests run, not after."""
-    target = os.path.join(root, path)
-    folder = os.path.dirname(target)
-    if os.path.isdir(target):
-        raise UsageError(f"report {path}: is a directory; name a file")
-    if not os.path.isdir(folder):
-        raise UsageError(f"report {path}: its folder does not exist; make it")
-    if not os.access(folder, os.W_OK) or (os.path.exists(target) and not os.access(target, os.W_OK)):
-        raise UsageError(f"report {path}: cannot be written: it or its folder is read-only")
 
 
 class _Controller:

@@ -6,9 +6,13 @@ import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.findings import fingerprint
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.prompt import Prompt
 
 __all__ = ["SCHEMA", "Entry", "entry_of", "prefix_of"]
 
@@ -31,8 +35,7 @@ class Entry:
     tokenizer: str | None = None
     exact: bool = True
     requests: int = 0
-    # Prompt tokens over all requests, and of them those that an earlier request already held. Of "stable" checks
-    # without the last request: tokens are those of the earlier one of each step.
+    # Prompt tokens over all requests, and of them those that an earlier request already held.
     tokens: int = 0
     reusable: int = 0
     # What is kept of `reusable`: {"stable": tokens of the shared prefix, "vllm": tokens found, "anthropic": read}.
@@ -92,18 +95,24 @@ def entry_of(report: Any, test: str, name: str) -> Entry:
     )
 
 
-def prefix_of(prompt: Any) -> tuple[str | None, int]:
+def prefix_of(prompt: Prompt) -> tuple[str | None, int]:
     """(hash, tokens) of everything up to the end of tools and system text; (None, 0) where there is neither."""
-    end = 0
-    for segment in prompt.segments:
-        if segment.part in ("tools", "system") and segment.writer == "data":
-            end = max(end, segment.end)
+    end = prompt.head_end
     if not end:
         return None, 0
     text = prompt.text[:end]
-    return fingerprint(text), int(prompt.count(text)[1])
+    return _wire_prefix(text) if prompt.is_wire else (fingerprint(text), prompt.count(text)[1])
 
 
+# The tests of a suite have few system texts between them; a large one is not held for long.
+@lru_cache(maxsize=8)
+def _wire_prefix(text: str) -> tuple[str, int]:
+    from pytest_cachesafe.frontends.wire import estimate
+
+    return fingerprint(text), estimate(text)[1]
+
+
+@lru_cache(maxsize=64)
 def _portable(front_end: str) -> str:
     """The front end's name without the folders of this machine."""
     named = _TEMPLATE.match(front_end)

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from pytest_cachesafe.files import refuse_unwritable
 from pytest_cachesafe.gate.base import Moved, base_ref, lock_at, moved
 from pytest_cachesafe.gate.expression import Bound, parse_expression
 from pytest_cachesafe.gate.lockfile import DEFAULT_NAME, Lock
@@ -43,7 +44,7 @@ def gate_hooks(config: pytest.Config, settings: Mapping[str, Any]) -> GateHooks 
             "CI=false for a job that is meant to write it)"
         )
     if (update or new_only) and not _is_worker(config):
-        _refuse_unwritable(path)
+        refuse_unwritable(path, path.name)
     return GateHooks(
         config,
         Gate(
@@ -51,18 +52,6 @@ def gate_hooks(config: pytest.Config, settings: Mapping[str, Any]) -> GateHooks 
             informational=settings["informational"].value, ci=ci,
         ),
     )  # fmt: skip
-
-
-def _refuse_unwritable(path: Path) -> None:
-    """Said before the tests run, not after."""
-    if path.is_dir():
-        raise UsageError(f"{path.name}: is a directory; name a file")
-    # A link may lead to a folder that is not there.
-    folder = Path(os.path.realpath(path)).parent
-    if not folder.is_dir():
-        raise UsageError(f"{path.name}: its folder {folder.name!r} does not exist; make it")
-    if not os.access(folder, os.W_OK) or (path.exists() and not os.access(path, os.W_OK)):
-        raise UsageError(f"{path.name}: cannot be written: it or its folder is read-only")
 
 
 def _is_worker(config: pytest.Config) -> bool:

@@ -443,3 +443,49 @@ def test_segments_always_tile(body: dict[str, Any]) -> None:
     made = WireFrontEnd().prompt(chat)
     assert "".join(made.text[s.start : s.end] for s in made.segments) == made.text
     assert all(a.end == b.start for a, b in zip(made.segments, made.segments[1:], strict=False))
+
+
+def head(made: Prompt) -> int:
+    """What `Prompt.head_end` is, from who wrote which characters."""
+    return max((s.end for s in made.segments if s.part in ("tools", "system") and s.writer == "data"), default=0)
+
+
+@pytest.mark.parametrize("wire", BODIES)
+def test_the_head_ends_behind_tools_and_system_text(wire: str) -> None:
+    made = prompt(BODIES[wire])
+    assert made.head_end == head(made) > 0
+    # It is found without a look at the messages.
+    assert made.text[made.head_end :].startswith("␟\n")
+
+
+SAID = st.text("ab␞␟␛\n", max_size=4)
+CONTENT = SAID | st.lists(st.builds(lambda text: {"type": "text", "text": text}, SAID), max_size=2)
+SYSTEM = st.none() | CONTENT
+TOOLS = st.none() | st.lists(st.sampled_from([{"name": "f", "input_schema": {}}, {"name": "g"}]), max_size=2)
+
+
+def bodies(wire: str) -> st.SearchStrategy[Any]:
+    roles = ("user", "assistant") if wire == "anthropic" else ("system", "developer", "user", "assistant")
+    listed = st.lists(
+        st.fixed_dictionaries({"role": st.sampled_from(roles), "content": CONTENT}), min_size=1, max_size=4
+    )
+    if wire == "messages":
+        return listed
+    model = {"model": st.just("m"), "tools": TOOLS}
+    if wire == "openai-chat":
+        return st.fixed_dictionaries(
+            {**model, "messages": listed, "response_format": st.none() | st.just({"type": "x"})}
+        )
+    if wire == "openai-responses":
+        return st.fixed_dictionaries({**model, "instructions": st.none() | SAID, "input": listed})
+    choice = st.sampled_from([None, {"type": "any"}])
+    return st.fixed_dictionaries({**model, "system": SYSTEM, "messages": listed, "tool_choice": choice})
+
+
+@pytest.mark.parametrize("wire", ["messages", "openai-chat", "openai-responses", "anthropic"])
+@given(data=st.data())
+@exact
+def test_the_head_is_what_the_segments_say(wire: str, data: st.DataObject) -> None:
+    body = data.draw(bodies(wire))
+    made = prompt(body if wire == "messages" else {name: value for name, value in body.items() if value is not None})
+    assert made.head_end == head(made)

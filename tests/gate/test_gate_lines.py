@@ -43,7 +43,12 @@ def test_what_this_version_writes_is_known_without_reading(line: str, monkeypatc
     assert key_of(line.rstrip("\n")) == meant.key
     read: list[str] = []
     known = lockfile._known
-    monkeypatch.setattr(lockfile, "_known", lambda text: read.append(text) or known(text))
+
+    def counted(text: str) -> Entry:
+        read.append(text)
+        return known(text)
+
+    monkeypatch.setattr(lockfile, "_known", counted)
     monkeypatch.setattr(lockfile, "_entry", lambda *_, **__: pytest.fail("read"))
     lock = parse(line + line.replace("t.py::a", "t.py::b"), "lock")
     assert (len(lock), read) == (2, [])
