@@ -37,6 +37,8 @@ class Outcome:
     front_end: str = ""
     exact: bool = True
     generated: bool | None = None
+    # Tokens of requests that no step is about: conversations of one request.
+    alone_tokens: int = 0
 
 
 # (request, its prompt, the request it continues, the prompt of that one)
@@ -84,6 +86,8 @@ def check_plan(
             before = plan.items[pair - 1] if pair and plan.kind == "recording" else None
             if before is not None and resets.between(before, plan.items[pair]) is not None:
                 out.resets.append(pair)
+            if rendered.last:
+                out.alone_tokens += prompt.count()[1]
             continue
         comparable(earlier, prompt, rendered.against, pair)
         step = judge(earlier, prompt, pair, rendered.against, acceptances, block_size)

@@ -53,6 +53,8 @@ class StabilityReport:
     # Hashes of the template and the tokenizer, and the first request's prompt: what a lock file keeps of them.
     identity: Mapping[str, Any] | None = None
     opening: Prompt | None = None
+    # Tokens of requests that no step is about.
+    alone_tokens: int = 0
     # Where the changing value was built, by the divergence's (lead, before); filled in when the check fails.
     built: dict[tuple[str, str], str] = field(default_factory=dict)
     # How the report is laid out for people: (report, verbosity, redact) -> text. Given by the layer above.
@@ -148,6 +150,17 @@ class StabilityReport:
         """What a check of this kind is called in a lock file."""
         return "stable"
 
+    @property
+    def tokens(self) -> int:
+        """Prompt tokens of all requests that were rendered, the last of each conversation included."""
+        sizes: dict[int, int] = {}
+        for step in self.steps:
+            if step.request_tokens is not None:
+                sizes[step.request] = step.request_tokens
+                if step.against is not None:
+                    sizes[step.against] = step.tokens
+        return sum(sizes.values()) + self.alone_tokens
+
     def gate_values(self) -> dict[str, Any]:
         """What a lock file keeps of this check."""
         steps = [s for s in self.steps if s.reset is None]
@@ -159,7 +172,7 @@ class StabilityReport:
             kept[found.engine] = sum(min(r.cached_tokens, r.continued_tokens) for r in found.continuing)
         return {
             "kind": "stable", "front_end": self.front_end, "identity": self.identity, "opening": self.opening,
-            "exact": self.exact, "requests": self.requests, "tokens": sum(s.tokens for s in self.steps),
+            "exact": self.exact, "requests": self.requests, "tokens": self.tokens,
             "reusable": sum(s.tokens for s in steps), "kept": kept,
             "cause": None if divergence is None else divergence.cause,
             "place": None if divergence is None else _place(divergence.location),

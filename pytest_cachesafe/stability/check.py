@@ -104,6 +104,7 @@ class Check:
             acceptances, name=o.name, fail_on=o.fail_on, min_shared=o.min_shared, missing=outcome.missing,
             resets=outcome.resets, notes=outcome.notes, generated_text_reused=outcome.generated, reads=self.made.reads,
             layout=render, identity=getattr(front_end, "identity", None), opening=opening[0] if opening else None,
+            alone_tokens=outcome.alone_tokens,
         )  # fmt: skip
         if meter is not None:
             report.reuse = meter.report(outcome)

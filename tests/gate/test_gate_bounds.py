@@ -7,6 +7,10 @@ from typing import Any
 
 import pytest
 
+from pytest_cachesafe import Recording, check_prefix_stable
+from pytest_cachesafe.frontends.wire import WireFrontEnd
+from pytest_cachesafe.messages.convert import to_chat
+
 STABLE = "def test_a():\n    assert_prefix_stable(chat(4))\n"
 CLOCK = "def test_a():\n    assert_prefix_stable(chat(4, clocked), fail_on=['raises'])\n"
 
@@ -126,6 +130,32 @@ def test_a_budget_by_flag_ini_and_marker(
     gated.run(flag, strict)
     ini(gated, f"cachesafe_{name} = much")
     gated.run(ok=4)
+
+
+def test_every_request_counts_in_a_budget_of_tokens(gated: Any) -> None:
+    """3 + 5 + 9 tokens are sent, 3 + 5 of them are found: the last request is asked for as the first is."""
+    gated.file("test_a.py", "def test_a():\n    assert_prefix_stable([[*range(n)] for n in (3, 5, 9)])\n")
+    gated.run("--cachesafe-max-uncached-tokens", "9")
+    said = gated.says("--cachesafe-max-uncached-tokens", "8", ok=1)
+    assert "budget missed: 9 tokens are not cached, max_uncached_tokens is 8" in said
+    gated.run("--cachesafe-update")
+    [row] = map(json.loads, gated.lock.splitlines())
+    assert (row["tokens"], row["reusable"], row["kept"]) == (17, 8, {"stable": 8})
+
+
+def test_all_conversations_of_a_recording_count() -> None:
+    """Two that interleave, and one of a single request."""
+    recording = Recording()
+    talk = [[{"role": "user", "content": f"{start}: what now?"}] for start in ("one", "two", "three")]
+    for number in (0, 1, 0, 2, 1, 0):
+        recording.add(to_chat(list(talk[number])))
+        if number < 2:
+            talk[number] += [{"role": "assistant", "content": "This."}, {"role": "user", "content": "And then?"}]
+    report = check_prefix_stable(recording)
+    counts = [WireFrontEnd().prompt(chat).count()[1] for chat in recording]
+
+    assert (report.requests, report.conversations) == (6, 3)
+    assert report.gate_values()["tokens"] == sum(counts)
 
 
 def test_a_budget_of_money_is_held_against_checks_that_have_a_price(gated: Any) -> None:
