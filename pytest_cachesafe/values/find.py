@@ -7,8 +7,6 @@ import re
 from collections.abc import Collection, Iterator
 from typing import Literal, NamedTuple
 
-from pytest_cachesafe.values.patterns import MASTER, MODEL_NAME, PLAIN, TIME_OF_DAY
-
 __all__ = ["Granularity", "Kind", "Value", "find_values", "value_at"]
 
 Kind = Literal["timestamp", "time", "date", "uuid", "hash", "id", "path", "host", "address", "number", "unit"]
@@ -78,6 +76,9 @@ def value_at(text: str, index: int) -> Value | None:
 
 
 def _scan(text: str, low: int, high: int) -> Iterator[Value]:
+    # Compiling them takes longer than most checks, which find nothing that differs.
+    from pytest_cachesafe.values.patterns import MASTER, PLAIN
+
     pattern, limit = MASTER, high
     position = low
     while position < high:
@@ -129,6 +130,8 @@ def _judge(text: str, group: str, start: int, end: int) -> Value | None:
 
 
 def _clock_value(text: str, group: str, start: int, end: int) -> Value | None:
+    from pytest_cachesafe.values.patterns import MODEL_NAME, TIME_OF_DAY
+
     word = text[start:end]
     if group.startswith("date") and MODEL_NAME.search(text, max(0, start - 48), start):
         return None
