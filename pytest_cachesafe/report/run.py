@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.files import write_atomic
@@ -24,9 +24,9 @@ def write_reports(run: Run, wanted: Sequence[Wanted], root: str) -> list[str]:
     lines: list[str] = []
     for one in wanted:
         if one.path is not None:
-            write_atomic(os.path.join(root, one.path), _content(run, one.format, root))
+            write_atomic(os.path.join(root, one.path), _FILES[one.format](run, root))
             lines.append(f"cachesafe report: {one.path}")
-        elif one.format == "github":
+        else:
             lines += _github(run, root)
     return lines
 
@@ -38,21 +38,29 @@ def _github(run: Run, root: str) -> list[str]:
     return [*commands(run, root), *([problem] if problem else [])]
 
 
-def _content(run: Run, name: str, root: str) -> str:
-    if name == "json":
-        from pytest_cachesafe.report.lint.encode import json_text
+def _json(run: Run, root: str) -> str:
+    from pytest_cachesafe.report.lint.encode import json_text
 
-        return json_text(run.as_dict())
-    if name == "markdown":
-        from pytest_cachesafe.report.markdown import render as markdown
+    return json_text(run.as_dict())
 
-        return markdown(run)
-    if name == "sarif":
-        from pytest_cachesafe.report.run_sarif import render as sarif
 
-        return sarif(run, root)
-    if name == "html":
-        from pytest_cachesafe.report.html import render
+def _markdown(run: Run, root: str) -> str:
+    from pytest_cachesafe.report.markdown import render
 
-        return render(run)
-    raise NotImplementedError(name)
+    return render(run)
+
+
+def _sarif(run: Run, root: str) -> str:
+    from pytest_cachesafe.report.run_sarif import render
+
+    return render(run, root)
+
+
+def _html(run: Run, root: str) -> str:
+    from pytest_cachesafe.report.html import render
+
+    return render(run)
+
+
+# What goes into files; `github` speaks to the CI.
+_FILES: dict[str, Callable[[Run, str], str]] = {"json": _json, "markdown": _markdown, "sarif": _sarif, "html": _html}

@@ -25,6 +25,8 @@ _PATH_ROOT = re.compile(
     r"tmp|home|Users|var|usr|etc|opt|root|mnt|private|workspaces?|srv|proc|dev|Volumes|media|run|nix"
 )
 _COMPACT_DATE = re.compile(r"20\d\d(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\d|3[01])T?\d*Z?")
+# A word with the beginning of a stamp behind it ("Now2026-11-29T20"); a colon ends what may be an id.
+_STAMP_END = re.compile(r"(?:19|20)\d\d-[01]\d-[0-3]\dT[0-2]\d$")
 _CLOCK_WORD = re.compile(
     r"(?:\b(?:ts|t|now|at|iat|exp|nbf)|time|epoch|created|updated|expires|date|stamp|since)\W{0,4}$", re.IGNORECASE
 )
@@ -114,7 +116,7 @@ def _judge(text: str, group: str, start: int, end: int) -> Value | None:
         return None
     if group == "id_prefixed" and not _is_prefixed_id(word):
         return None
-    if group.startswith("id_token") and not _is_random(word, 16):
+    if group.startswith("id_token") and (_STAMP_END.search(word) or not _is_random(word, 16)):
         return None
     if group == "host_ipv4" and not _is_ipv4(text, start, word):
         return None

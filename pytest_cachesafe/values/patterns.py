@@ -33,7 +33,14 @@ _ZONE = (
     r"(?: ?(?:Z|(?:UTC|GMT)(?:[+-]\d{1,2}(?::?\d\d)?)?|[ECMP][SD]T|CES?T|WES?T|EES?T|BST|IST|JST|KST|AE[SD]T|MSK"
     r"|[+-]\d\d(?::?\d\d)?))"
 )
-_TOD = rf"{_CLOCK}{_AMPM}?{_ZONE}?(?![A-Za-z0-9:]|\.\d)"
+# A clock that a program prints (two digits an hour), with the next word right behind it: "07:49:06.488108Answer".
+_PRINTED = rf"{_HH}:{_SIXTY}(?::{_SIXTY}(?:[.,]\d{{1,9}})?)?"
+_SECONDS = rf"{_HH}:{_SIXTY}:{_SIXTY}(?:[.,]\d{{1,9}})?"
+_GLUED = rf"(?:{_SECONDS}Z?(?=[A-Za-z])|{_HH}:{_SIXTY}(?=[A-Za-z]{{1,40}}(?![A-Za-z0-9:])))"
+_TOD = (
+    rf"(?:{_PRINTED}[+-]\d\d:?\d\d(?=[A-Za-z])"
+    rf"|{_CLOCK}{_AMPM}?{_ZONE}?(?![A-Za-z0-9:]|\.\d)|{_GLUED})"
+)
 # Times in file names: 20-40-35, 20.40.35, 204035.
 _FILE_TOD = (
     rf"{_HH}(?:-{_SIXTY}(?:-{_SIXTY})?|\.{_SIXTY}\.{_SIXTY}|{_SIXTY}(?:{_SIXTY})?)(?:[.,]\d{{1,9}})?Z?(?![A-Za-z0-9:-])"
@@ -56,9 +63,10 @@ _TOKEN = r"(?<![_/+.-])[A-Za-z0-9_-]{16,128}(?![A-Za-z0-9_/+=-])"
 _PREFIXED = r"[A-Za-z]{2,16}[-_](?:[A-Za-z]{2,16}[-_]){0,2}[A-Za-z0-9]{6,64}(?![A-Za-z0-9_/+=-])"
 _PORT = r"(?::\d{2,5})?"
 _IPV4 = rf"\d{{1,3}}\.\d{{1,3}}\.\d{{1,3}}\.\d{{1,3}}(?!\.?\d|[A-Za-z]){_PORT}"
+# With two colons apart it is a clock behind a word of hexadecimal letters ("a10:20:30").
 _IPV6 = (
-    r"(?=[0-9a-fA-F:]{2,39}(?![0-9a-fA-F:]))(?:[0-9a-fA-F]{1,4}:){1,7}(?::|[0-9a-fA-F]{1,4})"
-    r"(?::?[0-9a-fA-F]{1,4}){0,6}(?![\w:])"
+    r"(?=[0-9a-fA-F:]{2,39}(?![0-9a-fA-F:]))(?=[0-9a-fA-F]{1,4}:(?::|[0-9a-fA-F]{1,4}:(?::|[0-9a-fA-F]{1,4}:)))"
+    r"(?:[0-9a-fA-F]{1,4}:){1,7}(?::|[0-9a-fA-F]{1,4})(?::?[0-9a-fA-F]{1,4}){0,6}(?![\w:])"
 )
 _IPV6_SHORT = r"(?<![\w:])::(?:[0-9a-fA-F]{1,4}:){0,6}[0-9a-fA-F]{1,4}(?![\w:])"
 _MAC = r"[0-9a-fA-F]{2}(?:[:-][0-9a-fA-F]{2}){5}(?![\w:-])"
@@ -93,8 +101,8 @@ _DIGIT_FIRST = [
     ("timestamp_compact", rf"20\d\d{_MM}{_DD}{_HH}{_SIXTY}{_SIXTY}(?:\d{{3}}|\d{{6}})?(?![\w.])"),
     ("timestamp_day", rf"{_DAY_FIRST}{_BETWEEN}{_TOD}"),
     ("timestamp_numeric", rf"{_NUMERIC}{_BETWEEN}{_TOD}"),
-    ("timestamp_reversed", rf"{_TOD},? (?:on )?(?:{_ISO}|{_NUMERIC}|{_DAY_FIRST}){_END}"),
-    ("date_iso", rf"{_ISO}(?![A-Za-z0-9/]|[.-]\d)"),
+    ("timestamp_reversed", rf"{_TOD},? (?:on )?(?:{_ISO}|{_NUMERIC}|{_DAY_FIRST})(?!\d)"),
+    ("date_iso", rf"{_ISO}(?![A-Za-z0-9/]|[.-]\d)|{_YEAR}-{_MM}-{_DD}(?=[A-Za-z]{{2}})"),
     ("date_week", rf"{_YEAR}-?W(?:[0-4]\d|5[0-3])(?:-?[1-7])?{_END}"),
     ("date_compact", rf"20\d\d{_MM}{_DD}(?![\w.]|,\d)"),
     ("date_day", rf"{_DAY_FIRST}{_END}"),
@@ -113,9 +121,17 @@ _DIGIT_FIRST = [
     ("unit_d", _UNIT),
     ("number_d", _NUMBER),
 ]
+# Clocks with a word right in front of them.
+_BEHIND_LETTER = [
+    ("timestamp_glued", rf"{_YEAR}-{_MM}-{_DD}{_BETWEEN}{_TOD}"),
+    ("timestamp_glued_basic", rf"{_YEAR}{_MM}{_DD}T{_HH}{_SIXTY}{_SIXTY}(?!\d)"),
+    # Without seconds "item10:20" is no clock.
+    ("time_glued", rf"(?={_SECONDS}){_TOD}"),
+    ("date_glued", rf"{_YEAR}-{_MM}-{_DD}(?![A-Za-z0-9/]|[.-]\d)|{_YEAR}-{_MM}-{_DD}(?=[A-Za-z]{{2}})"),
+]
 _NAME_FIRST = [
     ("timestamp_rfc", rf"{_WEEKDAY},? {_DAY_FIRST}{_BETWEEN}{_TOD}"),
-    ("timestamp_ctime", rf"(?:{_WEEKDAY},? )?{_NAME} {{1,2}}{_DAY} {_CLOCK}(?: [A-Z]{{3,4}})? {_YEAR}{_END}"),
+    ("timestamp_ctime", rf"(?:{_WEEKDAY},? )?{_NAME} {{1,2}}{_DAY} {_CLOCK}(?: [A-Z]{{3,4}})? {_YEAR}(?!\d)"),
     ("timestamp_month", rf"(?:{_WEEKDAY},? )?{_MONTH_FIRST}{_BETWEEN}{_TOD}"),
     ("timestamp_syslog", rf"(?:{_WEEKDAY},? )?{_NAME} {{1,2}}{_DAY}(?:,? at)? {_TOD}"),
     ("timestamp_weekday", rf"{_WEEKDAY},? (?:{_ISO}|{_NUMERIC}){_BETWEEN}{_TOD}"),
@@ -153,10 +169,10 @@ def _build(judged: bool) -> re.Pattern[str]:
     # `\n2026-…` inside a JSON string: the n belongs to the escape, not to a word.
     start = r"(?:(?<![A-Za-z0-9])|(?<=\\[nrt]))"
     # Cheap gates keep plain prose fast: most words hold no digit, colon or backslash and are no month or weekday.
-    digits = rf"(?=\d)(?:{one_of(_DIGIT_FIRST)})"
+    digits = rf"(?=\d)(?:{start}(?:{one_of(_DIGIT_FIRST)})|(?<=[A-Za-z])(?:{one_of(_BEHIND_LETTER)}))"
     names = rf"(?=Mon|Tue|Wed|Thu|Fri|Sat|Sun|Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)(?:{one_of(_NAME_FIRST)})"
     letters = rf"(?=[A-Za-z][A-Za-z_.-]{{0,62}}[\d:\\])(?:{one_of(_LETTER_FIRST)})"
-    words = f"{start}(?:{digits}|(?=[A-Za-z])(?:{names}|{letters}|{one_of(_ANY_LETTER)}))"
+    words = f"{digits}|{start}(?=[A-Za-z])(?:{names}|{letters}|{one_of(_ANY_LETTER)})"
     paths = f"(?P<path_unix>(?=[/~]){_UNIX})|(?P<path_unc>(?=\\\\\\\\){_WINDOWS})"
     return re.compile(f"{words}|{paths}|(?P<host_ipv6_c>{_IPV6_SHORT})")
 

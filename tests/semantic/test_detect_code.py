@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
-from pytest_cachesafe.semantic.detect import Detector
-
-
-@cache
-def detector() -> Detector:
-    return Detector()
+from tests.support import semantic_pairs
+from tests.support.semantic_pairs import detector
 
 
 def judged(a: str, b: str) -> tuple[str, str | None]:
-    verdict, mirrored = detector().compare(a, b), detector().compare(b, a)
-    assert (verdict.different_answer, verdict.kind) == (mirrored.different_answer, mirrored.kind)
-    assert judged_case(a, b) == verdict.different_answer
-    return verdict.different_answer, verdict.kind
+    found = semantic_pairs.judged(a, b)
+    assert judged_case(a, b) == found[0]
+    return found
 
 
 def judged_case(a: str, b: str) -> str:

@@ -2,16 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
-from pytest_cachesafe.semantic.detect import Detector
-
-
-@cache
-def detector() -> Detector:
-    return Detector()
+from tests.support.semantic_pairs import detector
 
 
 def tier(a: str, b: str) -> str:

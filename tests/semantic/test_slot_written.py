@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 import pytest
 
-from pytest_cachesafe.semantic.detect import Detector
-
-
-@cache
-def detector() -> Detector:
-    return Detector()
-
-
-def judged(a: str, b: str) -> tuple[str, str | None]:
-    verdict, mirrored = detector().compare(a, b), detector().compare(b, a)
-    assert (verdict.different_answer, verdict.kind) == (mirrored.different_answer, mirrored.kind)
-    return verdict.different_answer, verdict.kind
+from tests.support.semantic_pairs import judged
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta, timezone
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -174,3 +177,57 @@ def test_no_input_makes_it_slow(unit: str) -> None:
     # Work that grows with the square of this text would take hours.
     text = unit * (200_000 // len(unit))
     assert find_values(text + " 2026-11-29T20:40:35Z")[-1].text == "2026-11-29T20:40:35Z"
+
+
+_WORD = st.from_regex(r"[A-Z]?[a-z]{1,9}", fullmatch=True)
+_MOMENT = st.datetimes(datetime(2000, 1, 1, 0, 0, 1), datetime(2035, 12, 31))
+_ZONES = st.sampled_from([None, timezone.utc, timezone(timedelta(hours=5, minutes=30))])
+# As programs print them, with the time to the second; and what may stand behind a word only with a blank between.
+_PRINTED = [
+    datetime.isoformat, lambda d: d.isoformat(" "), lambda d: d.isoformat(" ", "minutes"), "%Y-%m-%d %H:%M:%S",
+    "%H:%M:%S", "%H:%M:%S.%f", "%Y%m%dT%H%M%S", "%Y-%m-%d, %H:%M:%S",
+]  # fmt: skip
+_APART = ["%H:%M", "%a %b %d %H:%M:%S %Y", "%d.%m.%Y %H:%M", "%b %d, %Y at %H:%M"]
+
+
+@given(_MOMENT, st.sampled_from([*_PRINTED, *_APART]), _ZONES, st.data())
+@settings(deadline=None)
+def test_a_clock_between_words_is_found(moment: datetime, form: Any, zone: Any, data: st.DataObject) -> None:
+    moment = moment.replace(tzinfo=zone) if callable(form) else moment
+    clock = form(moment) if callable(form) else moment.strftime(form)
+    before = data.draw(_WORD if form in _PRINTED else st.sampled_from(["", "It is ", "(", "time="]))
+    text = before + clock + data.draw(_WORD)
+    start, end = len(before), len(before) + len(clock)
+    found = [v for v in find_values(text) if v.kind in ("timestamp", "time") and v.start <= start and v.end >= end]
+    assert len(found) == 1, (text, find_values(text))
+
+
+_DOTTED = st.lists(st.integers(0, 99_999), min_size=2, max_size=4).map(lambda n: ".".join(map(str, n)))
+_ADDRESS = st.tuples(st.ip_addresses(), st.sampled_from(["", ":80", ":8080"])).map(lambda p: f"{p[0]}{p[1]}")
+_UUIDS = st.uuids().map(str)
+_HEX = st.integers(10**12, 10**40).map(lambda n: f"{n:x}")
+_IDS = st.tuples(st.sampled_from(["req_", "call_", "v", "rc", "build-", "id:"]), st.integers(0, 9999)).map(
+    lambda p: f"{p[0]}{p[1]}"
+)
+
+
+@given(st.one_of(_DOTTED, _ADDRESS, _UUIDS, _HEX, _IDS), st.one_of(st.just(""), _WORD), st.one_of(st.just(""), _WORD))
+@settings(deadline=None)
+def test_versions_ids_addresses_and_decimals_between_words_are_no_clock(value: str, before: str, after: str) -> None:
+    text = before + value + after
+    assert [v for v in find_values(text) if v.kind in ("timestamp", "time")] == [], text
+
+
+def test_a_word_behind_a_clock_does_not_make_it_a_number() -> None:
+    from pytest_cachesafe.values import classify_change
+
+    one, other = "2026-11-30 07:49:06.488108Answer briefly.", "2026-11-30 07:49:07.102331Answer briefly."
+    cause, left, right = classify_change(one, other, 18)
+    assert left is not None
+    assert right is not None
+    assert (cause, left.text, right.text) == ("timestamp", one[:26], other[:26])
+
+
+@pytest.mark.parametrize("text", ["item10:20 of", "aspect16:10", "verse3:16th", "AB10:20:30:40", "fe80::a10:20:30"])
+def test_pairs_of_numbers_in_words_are_no_clock(text: str) -> None:
+    assert [v for v in find_values(text) if v.kind in ("timestamp", "time")] == []
