@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from own_modules import load_own_modules
 
 pytest.importorskip("anthropic", reason="needs the anthropic SDK: pip install 'pytest-cachesafe[providers]'")
 pytest.importorskip("openai", reason="needs the openai SDK: pip install 'pytest-cachesafe[providers]'")
+
+load_own_modules()
 
 # A suite as its owner wrote it: a mock transport of its own, sub-agents, a retry, one clock in a system prompt.
 AGENT = """
@@ -98,9 +101,11 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
     return pytester
 
 
-def run(project: pytest.Pytester, tests: str, *flags: str, ok: int = 0) -> Any:
+def run(project: pytest.Pytester, tests: str, *flags: str, ok: int = 0, apart: bool = False) -> Any:
+    """One run; `apart` in a process of its own, where the SDKs are imported behind our plugin."""
     project.makepyfile(agent=AGENT, test_it=tests)
-    result = project.runpytest_subprocess("-p", "pytest_cachesafe.plugin", "--cachesafe-observe", *flags, timeout=300)
+    start = project.runpytest_subprocess if apart or "-n" in flags else project.runpytest_inprocess
+    result = start("-p", "pytest_cachesafe.plugin", "--cachesafe-observe", *flags)
     assert result.ret == ok, result.stdout.str() + result.stderr.str()
     return result
 
@@ -114,7 +119,7 @@ def test_a_clean_suite_prints_one_quiet_line(project: pytest.Pytester) -> None:
 
 
 def test_the_broken_conversations_are_listed_with_the_line_that_did_it(project: pytest.Pytester) -> None:
-    result = run(project, CLEAN + CLOCKED)
+    result = run(project, CLEAN + CLOCKED, apart=True)
     result.stdout.fnmatch_lines(
         [
             "*cachesafe observe*",

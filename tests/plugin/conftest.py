@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import importlib
-import pkgutil
 from pathlib import Path
 
 import pytest
+from own_modules import load_own_modules
 
-import pytest_cachesafe
-
-# Runs in this process drop the modules they load; a package of which half stays would have every class twice. Modules
-# of ours load nothing heavy by themselves.
-for _module in pkgutil.walk_packages(pytest_cachesafe.__path__, "pytest_cachesafe."):
-    if _module.name not in ("pytest_cachesafe.plugin", "pytest_cachesafe.__main__"):
-        importlib.import_module(_module.name)
+load_own_modules()
 
 # Rendered prompts need no front end: these tests are about the plugin.
 PROMPTS = """

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from own_modules import load_own_modules
 
 pytest.importorskip("anthropic", reason="needs the anthropic SDK: pip install 'pytest-cachesafe[providers]'")
+load_own_modules()
 
 ARTICLE = """
 import anthropic
@@ -49,9 +51,19 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
     return pytester
 
 
-def run(project: pytest.Pytester, body: str, *, times: int = 400, ok: int = 0, flags: tuple[str, ...] = ()) -> Any:
+def run(
+    project: pytest.Pytester,
+    body: str,
+    *,
+    times: int = 400,
+    ok: int = 0,
+    flags: tuple[str, ...] = (),
+    apart: bool = False,
+) -> Any:
+    """One run; `apart` in a process of its own, where the SDK is imported behind our plugin."""
     project.makepyfile(article=ARTICLE.format(times=times), test_it=f"from article import ask\n{COUNTER}\n{body}")
-    result = project.runpytest_subprocess("-p", "pytest_cachesafe.plugin", "-s", "-rA", *flags, timeout=120)
+    start = project.runpytest_subprocess if apart else project.runpytest_inprocess
+    result = start("-p", "pytest_cachesafe.plugin", "-s", "-rA", *flags)
     assert result.ret == ok, result.stdout.str() + result.stderr.str()
     return result
 
@@ -67,6 +79,7 @@ def test_it(llm_traffic):
     llm_traffic.assert_cache_safe()
     llm_traffic.assert_read(request=1, at_least=2823)
 """,
+        apart=True,
     )
     result.stdout.fnmatch_lines(["*write=2823 read=0 uncached=14", "*write=0 read=2823 uncached=17"])
 
