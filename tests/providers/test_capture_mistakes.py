@@ -216,7 +216,7 @@ def test_a_script_that_cannot_answer_shows_the_prompt_only_where_it_may(
     monkeypatch.setenv("PROMPT", SECRET)
     pytester.makeini("[pytest]\n")
     pytester.makepyfile(test_it="import os\nBODY = os.environ['PROMPT']\n" + REDACTED)
-    result = pytester.runpytest_subprocess("-p", "pytest_cachesafe.plugin", f"--cachesafe-redact={mode}", timeout=120)
+    result = pytester.runpytest_inprocess("-p", "pytest_cachesafe.plugin", f"--cachesafe-redact={mode}")
     assert result.parseoutcomes() == {"failed": 3}
     told = result.stdout.str()
     assert (SECRET in told) is seen

@@ -8,7 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from own_modules import load_own_modules
 from report_project import BEFORE, FILES
+
+load_own_modules()
 
 PAGE = "cachesafe-report.html"
 # Words of the project's prompts, and a value that changes in them.
@@ -33,7 +36,8 @@ def write(project: pytest.Pytester, files: dict[str, str]) -> None:
 
 
 def run(project: pytest.Pytester, *flags: str) -> Any:
-    return project.runpytest_subprocess("-p", "pytest_cachesafe.plugin", "--tb=no", *flags)
+    start = project.runpytest_subprocess if "-n" in flags else project.runpytest_inprocess
+    return start("-p", "pytest_cachesafe.plugin", "--tb=no", *flags)
 
 
 def test_everything_that_was_found_is_on_the_page(project: pytest.Pytester) -> None:

@@ -151,7 +151,7 @@ def test_what_a_passed_test_has_to_say(pytester: pytest.Pytester, monkeypatch: p
             assert_no_collisions(prompts, threshold=0.9, encoder=embed, allow=[(prompts[0], "gone", "was one page")])
         """
     )
-    result = pytester.runpytest_subprocess("-p", "pytest_cachesafe.plugin")
+    result = pytester.runpytest_inprocess("-p", "pytest_cachesafe.plugin")
     result.assert_outcomes(passed=1)
     result.stdout.fnmatch_lines(
         [

@@ -93,7 +93,7 @@ def test_a_test_for_each_case(pytester: pytest.Pytester, monkeypatch: pytest.Mon
             case.check(CollisionJudge(by_topic, 0.9))
         """
     )
-    result = pytester.runpytest_subprocess("-p", "pytest_cachesafe.plugin", "-v")
+    result = pytester.runpytest_inprocess("-p", "pytest_cachesafe.plugin", "-v")
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*test_support?line1? PASSED*", "*test_support?plans? FAILED*"])
     # The short summary has room for as much.

@@ -6,6 +6,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from own_modules import load_own_modules
+
+load_own_modules()
 
 PROMPTS = """
 from datetime import datetime
@@ -44,12 +47,12 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 def test_the_failure_names_line_expression_and_rule(project: pytest.Pytester) -> None:
-    result = project.runpytest_subprocess("-p", "pytest_cachesafe.plugin", timeout=120)
+    result = project.runpytest_inprocess("-p", "pytest_cachesafe.plugin")
     result.stdout.fnmatch_lines(["*built:  prompts.py:7, now_text() (CSF101: put it into the newest user message*"])
 
 
 def test_without_a_line_nothing_is_said(project: pytest.Pytester) -> None:
     (project.path / "other.py").write_text('a = f"You are a support bot. Current time: {1}. Answer"\n')
-    result = project.runpytest_subprocess("-p", "pytest_cachesafe.plugin", timeout=120)
+    result = project.runpytest_inprocess("-p", "pytest_cachesafe.plugin")
     assert "built:" not in result.stdout.str()
     result.stdout.fnmatch_lines(["*prompt prefix is not stable*"])
