@@ -55,7 +55,9 @@ def assert_cached(requests: Any, *, min_share: float = 0.8, **options: Any) -> C
     report = _checked(requests, options)
     read, total = report.continuing_tokens
     if not total:
-        raise UsageError("nothing was compared: no request that was answered continues another one")
+        why = dict.fromkeys(v.unpredicted for v in report.requests if v.against is not None and v.unpredicted)
+        told = f" ({'; '.join(filter(None, why))})" if why else ""
+        raise UsageError(f"nothing was compared: no request that was answered continues another one{told}")
     if read / total < min_share:
         about = "" if report.exact else "about "
         report.missed.append(
@@ -83,7 +85,7 @@ def assert_read(requests: Any, *, request: int, at_least: int, **options: Any) -
     report = _checked(requests, options)
     verdict = _of(report, request)
     if verdict.usage is None:
-        raise UsageError(f"request {request} was not answered by its provider: it reads nothing and writes nothing")
+        raise UsageError(f"what request {request} reads is not known: {verdict.unpredicted}")
     if verdict.usage.read < at_least:
         about = "" if verdict.usage.exact else "about "
         why = f" ({verdict.miss_reason})" if verdict.miss_reason else ""

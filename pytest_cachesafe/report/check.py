@@ -141,7 +141,9 @@ def _requests(report: CacheReport, verbosity: int) -> Iterator[str]:
     cost, plain = report.cost_usd, report.uncached_cost_usd
     if cost is not None and plain is not None:
         about = "" if report.exact else "about "
-        yield f"  together {about}{_usd(cost)}, without caching {_usd(plain)}"
+        left = sum(v.usage is None and v.paid for v in report.requests)
+        rest = f" ({number(left, 'request')} without a prediction not counted)" if left else ""
+        yield f"  together {about}{_usd(cost)}, without caching {_usd(plain)}{rest}"
 
 
 def _money(report: CacheReport) -> Iterator[str]:

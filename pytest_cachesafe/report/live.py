@@ -15,6 +15,7 @@ __all__ = ["live_lines"]
 
 def live_lines(caught: Captured) -> list[str]:
     """What was predicted and what the provider said, for every request that it answered."""
+    from pytest_cachesafe.providers.cache.cleared import cleared
     from pytest_cachesafe.providers.cache.counters import from_counters
 
     lines = []
@@ -24,6 +25,10 @@ def live_lines(caught: Captured) -> list[str]:
             lines.append(f"{name}: no counters came back (status {exchange.status})")
             continue
         said = from_counters(exchange.usage, exchange)
+        words = cleared(exchange)
+        if words is not None:
+            lines.append(f"{name}: not compared: {visible(words)}; the provider said {_words(said)}")
+            continue
         predicted = prediction.usage
         verdict = "as predicted" if _alike(predicted, said) else "DIFFERENT"
         lines.append(f"{name}: {verdict}: predicted {_words(predicted)}; the provider said {_words(said)}")

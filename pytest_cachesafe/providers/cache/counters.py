@@ -12,6 +12,7 @@ from typing import Any
 
 from pytest_cachesafe.providers.blocks.block import Block
 from pytest_cachesafe.providers.blocks.builder import mapping
+from pytest_cachesafe.providers.cache.cleared import cleared
 from pytest_cachesafe.providers.cache.usage import Usage
 from pytest_cachesafe.providers.exchange import Exchange
 
@@ -38,8 +39,11 @@ def from_counters(given: Mapping[str, Any], exchange: Exchange) -> Usage:
 
 
 def told(exchange: Exchange) -> int | None:
-    """All input tokens of a request as its provider counted them; None where it did not, or the count is predicted."""
-    if exchange.usage is None or exchange.predicted:
+    """All input tokens of a request as its provider counted them; None where it did not, or counted something else.
+
+    That is so where the count is predicted, and where the provider took something out of the request.
+    """
+    if exchange.usage is None or exchange.predicted or cleared(exchange) is not None:
         return None
     return from_counters(exchange.usage, exchange).total or None
 

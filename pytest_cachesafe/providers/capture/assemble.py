@@ -110,6 +110,8 @@ def _anthropic(events: list[dict[str, Any]]) -> dict[str, Any] | None:
                 _grow(blocks[index], delta, ("text", "thinking", "signature"))
         elif kind == "message_delta" and whole is not None:
             whole |= {k: v for k, v in event.get("delta", {}).items() if v is not None}
+            if event.get("context_management") is not None:
+                whole["context_management"] = event["context_management"]
             # Totals only: the split by lifetime stands in the first event.
             whole["usage"] = {**whole.get("usage", {}), **(event.get("usage") or {})}
     if whole is None:

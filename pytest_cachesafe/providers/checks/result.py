@@ -40,6 +40,8 @@ class RequestVerdict:
     unsure: tuple[str, ...] = ()
     # Why nothing is predicted, in words, where `usage` is None ("refused").
     unpredicted: str | None = None
+    # Whether it costs something all the same.
+    paid: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
