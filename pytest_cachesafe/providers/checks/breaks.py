@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.findings import Origin, Severity
-from pytest_cachesafe.prefix.compare import Divergence
 from pytest_cachesafe.providers.blocks.block import Block
 from pytest_cachesafe.providers.checks.content import Contents, Difference
 from pytest_cachesafe.providers.checks.requests import Asked
 from pytest_cachesafe.providers.checks.settings import ALL, MESSAGES, SYSTEM, TOOLS, Change, Rank, changes
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.prefix.compare import Divergence
 
 __all__ = ["Break", "breaks_between", "first_lost", "stripped"]
 

@@ -69,13 +69,13 @@ def check_requests(
     return _judged(given, rules, count_tokens, prices=prices, name=name, always=True)
 
 
-def check_observed(exchanges: Sequence[Exchange]) -> CacheReport:
+def check_observed(exchanges: Sequence[Exchange], rules: Rules) -> CacheReport:
     """`check_requests` for requests that are only watched: usage is predicted where something is wrong, not elsewhere.
 
     Raises:
         UsageError: something among them is no request.
     """
-    return _judged([(exchange, None) for exchange in exchanges], None, None, prices=True, name=None, always=False)
+    return _judged([(exchange, None) for exchange in exchanges], rules, None, prices=True, name=None, always=False)
 
 
 def _judged(
@@ -88,12 +88,11 @@ def _judged(
     always: bool,
 ) -> CacheReport:
     from pytest_cachesafe.providers.rules.load import load_rules
-    from pytest_cachesafe.report.check import render
 
     rules = load_rules() if rules is None else rules
     asked = _asked(given, rules)
     weigher = Weigher(rules, count_tokens, prices=prices)
-    report = CacheReport(asked[0].exchange.provider, name=name, layout=render)
+    report = CacheReport(asked[0].exchange.provider, name=name, layout=_render)
     if not always:
         report.findings = _Check(asked, rules, weigher).findings()
         if report.passed:
@@ -117,6 +116,13 @@ def _judged(
     report.lines = {i.index: i.exchange.line for i in asked if i.exchange.line is not None}
     report.sort()
     return report
+
+
+def _render(report: CacheReport, verbosity: int, redact: str) -> str:
+    # What is only watched is hardly ever told as a report.
+    from pytest_cachesafe.report.check import render
+
+    return render(report, verbosity, redact)
 
 
 def _asked(given: Sequence[tuple[Exchange, Chat | None]], rules: Rules) -> list[Asked]:

@@ -8,17 +8,17 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.findings import Origin, Severity
 from pytest_cachesafe.frontends.wire import WireFrontEnd
 from pytest_cachesafe.messages.similarity import alike, words
-from pytest_cachesafe.prefix.accept import Acceptances
-from pytest_cachesafe.prefix.compare import Divergence
-from pytest_cachesafe.prefix.step import judge
 from pytest_cachesafe.prefix.view import canonical, view
 from pytest_cachesafe.prompt import Chat, Prompt
 from pytest_cachesafe.providers.checks.settings import MESSAGES, SYSTEM, TOOLS, Rank
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.prefix.compare import Divergence
 
 __all__ = ["Contents", "Difference", "tool_name"]
 
@@ -76,6 +76,10 @@ class Contents:
         Among the former is the end of the last text going on in other words, which costs something only if it was
         marked (`scope` is "tail").
         """
+        # Most requests continue the one before: blame is loaded where one does not.
+        from pytest_cachesafe.prefix.accept import Acceptances
+        from pytest_cachesafe.prefix.step import judge
+
         step = judge(self.prompt(one, a), self.prompt(other, b), other, one, Acceptances(), 16)
         found = list(step.notes)
         if step.divergence is not None and step.divergence.severity is not Severity.NOTE:

@@ -22,7 +22,10 @@ __all__ = ["Observing", "Sees"]
 class Sees(Protocol):
     """What is told of each request; must never raise."""
 
-    def request(self, method: str, url: str, headers: Sequence[tuple[str, str]], body: bytes, library: str) -> Any:
+    def request(
+        self, method: str, url: str, headers: Sequence[tuple[str, str]] | Sequence[tuple[bytes, bytes]], body: bytes,
+        library: str,
+    ) -> Any:  # fmt: skip
         """A request is about to be sent; what it returns is handed to `reply`. None: not of interest."""
 
     def reply(self, token: Any, status: int, body: bytes | None, content_type: str) -> None:
@@ -35,7 +38,7 @@ def _sent(sees: Sees, library: str, request: Any) -> Any:
         body = request.content
     except Exception:  # the library's own RequestNotRead
         return None
-    return sees.request(request.method, str(request.url), list(request.headers.items()), body, library)
+    return sees.request(request.method, str(request.url), request.headers.raw, body, library)
 
 
 def _answered(sees: Sees, token: Any, response: Any) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from threading import Lock
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.providers.capture.bodies import BodyReader
 from pytest_cachesafe.providers.capture.callsite import users_line
@@ -15,7 +17,14 @@ from pytest_cachesafe.providers.capture.redact import attempt_of, kept_headers, 
 from pytest_cachesafe.providers.exchange import Exchange
 from pytest_cachesafe.usage import UsageError
 
-__all__ = ["Broken", "Observer", "Seen"]
+if TYPE_CHECKING:
+    from pytest_cachesafe.providers.checks.result import CacheReport
+    from pytest_cachesafe.providers.rules.load import Rules
+
+__all__ = ["Broken", "Headers", "Observer", "Seen", "Sent"]
+
+# Names and values, as bytes where the library holds them so.
+Headers = Sequence[tuple[str, str]] | Sequence[tuple[bytes, bytes]]
 
 
 @dataclass(slots=True)
@@ -87,86 +96,140 @@ class Seen:
         return cls(broken=[Broken(**one) for one in values["broken"]], **rest)
 
 
+@dataclass(slots=True)
+class Sent:
+    """A request as it was handed over, read when its test ends: until then it is one object for the collector."""
+
+    method: str
+    url: str
+    headers: Headers
+    body: bytes
+    library: str
+    line: str | None
+    status: int | None = None
+    reply: bytes | None = None
+
+
 class Observer:
     """Sees what clients send; one test at a time. Never raises into the code it watches."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._exchanges: list[Exchange] = []
-        self._reader = BodyReader()
-        self._unread: dict[str, int] = {}
+        self._sent: list[Sent] = []
+        # By working directory: a test may have gone to one that has another pyproject.toml.
+        self._rules: dict[str, Rules] = {}
 
-    def request(
-        self, method: str, url: str, headers: Sequence[tuple[str, str]], body: bytes, library: str
-    ) -> Exchange | None:
+    def request(self, method: str, url: str, headers: Headers, body: bytes, library: str) -> Sent | None:
         """A request is about to be sent."""
-        lower = lower_headers(headers)
-        found = recognise(method, url, lower, None)
-        if found.kind != "generate":
+        if not _may_generate(method, url):
             return None
-        try:
-            with self._lock:
-                parsed = self._reader.read(body.decode("utf-8"))
-        except (ValueError, RecursionError):
-            self._note(f"{found.name}: a body that is no JSON")
-            return None
-        if not isinstance(parsed, dict):
-            self._note(f"{found.name}: a body that is no JSON object")
-            return None
-        found = recognise(method, url, lower, parsed)
-        if found.provider is None or found.api is None:
-            return None
-        target = target_of(url)
-        exchange = Exchange(
-            found.provider, found.api, parsed, model=found.model, path=found.path, host=target.host,
-            headers=kept_headers(lower), scope=scope_of(target, lower), attempt=attempt_of(lower),
-            stream=found.stream, library=library, line=users_line(3),
-        )  # fmt: skip
+        sent = Sent(method, url, headers, body, library, users_line(3))
         with self._lock:
-            self._exchanges.append(exchange)
-        return exchange
+            self._sent.append(sent)
+        return sent
 
-    def reply(self, token: Exchange, status: int, body: bytes | None, content_type: str) -> None:
+    def reply(self, token: Sent, status: int, body: bytes | None, content_type: str) -> None:
         """Its reply came."""
         token.status = status
-        if body is None or "json" not in content_type:
-            return
-        try:
-            whole = json.loads(body)
-        except (ValueError, RecursionError):
-            return
-        if isinstance(whole, dict):
-            token.reply = whole
-
-    def _note(self, words: str) -> None:
-        with self._lock:
-            self._unread[words] = self._unread.get(words, 0) + 1
+        if body is not None and "json" in content_type:
+            token.reply = body
 
     def take(self, test: str) -> Seen | None:
         """What a test that ends now has sent, judged; None if it sent nothing."""
         with self._lock:
-            exchanges, self._exchanges = self._exchanges, []
-            unread, self._unread = self._unread, {}
-            self._reader = BodyReader()
-        if not exchanges and not unread:
+            all_sent, self._sent = self._sent, []
+        if not all_sent:
             return None
-        seen = Seen(tests=1, requests=len(exchanges), unjudged=unread)
+        seen = Seen(tests=1)
+        reader = BodyReader()
+        exchanges = [made for sent in all_sent if (made := _exchange(sent, reader, seen.unjudged)) is not None]
+        if not exchanges and not seen.unjudged:
+            return None
+        seen.requests = len(exchanges)
         for exchange in exchanges:
             seen.providers[exchange.provider] = seen.providers.get(exchange.provider, 0) + 1
         if exchanges:
-            _judge(exchanges, test, seen)
+            self._judge(exchanges, test, seen)
         return seen
 
+    def _judge(self, exchanges: Sequence[Exchange], test: str, seen: Seen) -> None:
+        from pytest_cachesafe.providers.checks.check import check_observed
 
-def _judge(exchanges: Sequence[Exchange], test: str, seen: Seen) -> None:
-    from pytest_cachesafe.findings import Severity
-    from pytest_cachesafe.providers.checks.check import check_observed
+        try:
+            report = check_observed(exchanges, self._rules_in_force())
+        except UsageError as error:
+            seen.unjudged[str(error)] = seen.unjudged.get(str(error), 0) + 1
+            return
+        _tell(report, exchanges, test, seen)
 
+    def _rules_in_force(self) -> Rules:
+        from pytest_cachesafe.providers.rules.load import load_rules
+
+        try:
+            folder = os.getcwd()
+        except OSError:
+            # A test has removed the folder that it worked in.
+            return load_rules({})
+        if folder not in self._rules:
+            self._rules[folder] = load_rules()
+        return self._rules[folder]
+
+
+def _may_generate(method: str, url: str) -> bool:
+    """Whether a request can be one to a model, whatever its headers and its body."""
+    # Either may hold a key, and is not kept.
+    return (_generates if "?" in url or "@" in url else _known_to_generate)(method, url)
+
+
+def _generates(method: str, url: str) -> bool:
+    return any(recognise(method, url, headers, None).kind == "generate" for headers in ({}, {"anthropic-version": ""}))
+
+
+_known_to_generate = lru_cache(maxsize=256)(_generates)
+
+
+def _exchange(sent: Sent, reader: BodyReader, unread: dict[str, int]) -> Exchange | None:
+    """The request read; None where it is none, with the reason counted in `unread` if it should have been one."""
+    lower = lower_headers(_named(sent.headers))
     try:
-        report = check_observed(exchanges)
-    except UsageError as error:
-        seen.unjudged[str(error)] = seen.unjudged.get(str(error), 0) + 1
-        return
+        parsed = reader.read(sent.body.decode("utf-8"))
+    except (ValueError, RecursionError):
+        parsed, words = None, "a body that is no JSON"
+    else:
+        words = "a body that is no JSON object"
+    found = recognise(sent.method, sent.url, lower, parsed if isinstance(parsed, dict) else None)
+    if found.kind != "generate" or found.provider is None or found.api is None:
+        return None
+    if not isinstance(parsed, dict):
+        unread[f"{found.name}: {words}"] = unread.get(f"{found.name}: {words}", 0) + 1
+        return None
+    target = target_of(sent.url)
+    return Exchange(
+        found.provider, found.api, parsed, model=found.model, path=found.path, host=target.host,
+        headers=kept_headers(lower), scope=scope_of(target, lower), attempt=attempt_of(lower), stream=found.stream,
+        library=sent.library, line=sent.line, status=sent.status, reply=_reply(sent.reply),
+    )  # fmt: skip
+
+
+def _reply(body: bytes | None) -> dict[str, Any] | None:
+    try:
+        whole = None if body is None else json.loads(body)
+    except (ValueError, RecursionError):
+        return None
+    return whole if isinstance(whole, dict) else None
+
+
+def _named(headers: Headers) -> list[tuple[str, str]]:
+    return [(_text(name), _text(value)) for name, value in headers]
+
+
+def _text(said: str | bytes) -> str:
+    return said if isinstance(said, str) else str(said, "utf-8", "replace")
+
+
+def _tell(report: CacheReport, exchanges: Sequence[Exchange], test: str, seen: Seen) -> None:
+    from pytest_cachesafe.findings import Severity
+
     seen.conversations = report.conversations
     seen.continuing = sum(verdict.against is not None for verdict in report.requests)
     seen.estimated = not report.exact
