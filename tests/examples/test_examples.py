@@ -31,9 +31,14 @@ sys.meta_path.insert(0, Refuse())
 """
 
 
-def outcome(done: subprocess.CompletedProcess[str]) -> str:
-    """The last line of a quiet run without its time: "1 failed, 2 passed"."""
-    return done.stdout.strip().splitlines()[-1].partition(" in ")[0]
+def run_both(run: Run, folder: Path, *flags: str, passed: int, failed: int) -> subprocess.CompletedProcess[str]:
+    """Run `tests` and `broken` of an example in one process: the former pass, the latter fail."""
+    done = run(folder, *PYTEST, *flags, "tests", "broken")
+    assert f"{failed} failed, {passed} passed in " in done.stdout.splitlines()[-1], done.stdout
+    names = [line.split()[1] for line in done.stdout.splitlines() if line.startswith("FAILED ")]
+    assert len(names) == failed
+    assert all(name.startswith("broken/") for name in names)
+    return done
 
 
 def failures(done: subprocess.CompletedProcess[str]) -> list[str]:
@@ -52,11 +57,7 @@ def test_hosted_wire_needs_the_base_dependencies_alone(project_copy: Path, run: 
     folder = project_copy / "examples" / "hosted_wire"
     (folder / "base_only.py").write_text(BASE_ONLY, encoding="utf-8")
 
-    clean = run(folder, *PYTEST, "-p", "base_only")
-    assert outcome(clean) == "5 passed", clean.stdout
-
-    broken = run(folder, *PYTEST, "-p", "base_only", "broken")
-    assert outcome(broken) == "3 failed", broken.stdout
+    broken = run_both(run, folder, "-p", "base_only", passed=5, failed=3)
     order, clock, edit = failures(broken)
     assert "the same items come in another order in the tools at tools[0]" in order
     assert "cause:  order (application)" in order
@@ -70,12 +71,8 @@ def test_hosted_wire_needs_the_base_dependencies_alone(project_copy: Path, run: 
 @pytest.mark.usefixtures("smollm2_tokenizer_dir")
 def test_quickstart(project_copy: Path, run: Run) -> None:
     folder = project_copy / "examples" / "quickstart"
-    clean = run(folder, *PYTEST)
-    assert outcome(clean) == "1 passed", clean.stdout
-
     # In sum -vv: no cap on width, whatever the length of this folder's name.
-    broken = run(folder, *PYTEST, "-vvv", "broken")
-    assert " 1 failed in " in broken.stdout, broken.stdout
+    broken = run_both(run, folder, "-vvv", passed=1, failed=1)
     (text,) = failures(broken)
     assert "does not continue request 2 under clock: a time of day changed in the system text" in text
     assert "chat template of HuggingFaceTB/SmolLM2-135M-Instruct" in text
@@ -86,11 +83,7 @@ def test_quickstart(project_copy: Path, run: Run) -> None:
 @pytest.mark.usefixtures("smollm2_tokenizer_dir")
 def test_rag_order(project_copy: Path, run: Run) -> None:
     folder = project_copy / "examples" / "rag_order"
-    clean = run(folder, *PYTEST)
-    assert outcome(clean) == "1 passed", clean.stdout
-
-    broken = run(folder, *PYTEST, "broken")
-    assert outcome(broken) == "2 failed", broken.stdout
+    broken = run_both(run, folder, passed=1, failed=2)
     toggled, searched = failures(broken)
     assert "order of passages: another order keeps" in toggled
     assert "expected 'keeps'" in toggled
@@ -101,11 +94,7 @@ def test_rag_order(project_copy: Path, run: Run) -> None:
 @pytest.mark.usefixtures("smollm2_tokenizer_dir")
 def test_engine_sizing(project_copy: Path, run: Run) -> None:
     folder = project_copy / "examples" / "engine_sizing"
-    clean = run(folder, *PYTEST)
-    assert outcome(clean) == "4 passed", clean.stdout
-
-    broken = run(folder, *PYTEST, "broken")
-    assert outcome(broken) == "2 failed", broken.stdout
+    broken = run_both(run, folder, passed=4, failed=2)
     salted, evicted = failures(broken)
     assert "request 1 finds 0 of 205 tokens (0%), min_cached is 80%: 192 tokens stored under another salt" in salted
     assert "request 2 finds 96 of the 205 tokens of request 0: 96 tokens evicted for lack of room" in evicted
@@ -122,11 +111,7 @@ def test_engine_sizing(project_copy: Path, run: Run) -> None:
 def test_semantic_support(project_copy: Path, run: Run) -> None:
     pytest.importorskip("sentence_transformers", reason='pip install "pytest-cachesafe[semantic]"')
     folder = project_copy / "examples" / "semantic_support"
-    clean = run(folder, *PYTEST)
-    assert outcome(clean) == "5 passed", clean.stdout
-
-    broken = run(folder, *PYTEST, "broken")
-    assert outcome(broken) == "3 failed", broken.stdout
+    broken = run_both(run, folder, passed=5, failed=3)
     assert broken.stdout.count("3 collisions among 14 prompts") >= 2
     assert "cache keys: " in broken.stdout
 
@@ -134,11 +119,7 @@ def test_semantic_support(project_copy: Path, run: Run) -> None:
 @pytest.mark.usefixtures("qwen3_dir")
 def test_agent_tools(project_copy: Path, run: Run) -> None:
     folder = project_copy / "examples" / "agent_tools"
-    clean = run(folder, *PYTEST)
-    assert outcome(clean) == "4 passed", clean.stdout
-
-    broken = run(folder, *PYTEST, "broken")
-    assert outcome(broken) == "2 failed", broken.stdout
+    broken = run_both(run, folder, passed=4, failed=2)
     template, edit = failures(broken)
     assert "reasoning of an earlier turn is no longer there in message 2 (assistant), the template's doing" in template
     assert "cause:  reasoning_dropped (template)" in template
@@ -148,11 +129,7 @@ def test_agent_tools(project_copy: Path, run: Run) -> None:
 
 def test_lint_demo(project_copy: Path, run: Run, tmp_path: Path) -> None:
     folder = project_copy / "examples" / "lint_demo"
-    clean = run(folder, *PYTEST)
-    assert outcome(clean) == "1 passed", clean.stdout
-
-    broken = run(folder, *PYTEST, "-vvv", "broken")
-    assert " 2 failed in " in broken.stdout, broken.stdout
+    broken = run_both(run, folder, "-vvv", passed=1, failed=2)
     moved, ordered = failures(broken)
     assert "cause:  history_shifted (application)" in moved
     assert "cause:  timestamp (application)" in moved
