@@ -3,3 +3,10 @@
 `entry` is what one check leaves in the file, `lockfile` reads, merges and writes it, `compare` says what got worse,
 `expression` and `budget` what of it fails, `base` looks at another branch, `session` is one pytest run.
 """
+
+from __future__ import annotations
+
+__all__ = ["DEFAULT_NAME"]
+
+# Of the lock file. Here, so that asking whether there is one loads nothing else.
+DEFAULT_NAME = "cachesafe.lock.jsonl"

@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 
 from pytest_cachesafe.files import refuse_unwritable
+from pytest_cachesafe.gate import DEFAULT_NAME
 from pytest_cachesafe.gate.base import Moved, base_ref, lock_at, moved
 from pytest_cachesafe.gate.expression import Bound, parse_expression
-from pytest_cachesafe.gate.lockfile import DEFAULT_NAME, Lock
+from pytest_cachesafe.gate.lockfile import Lock
 from pytest_cachesafe.gate.scope import Scope
 from pytest_cachesafe.gate.session import Gate, Leftovers, in_ci
 from pytest_cachesafe.usage import UsageError

@@ -18,11 +18,11 @@ from typing import Any
 
 from pytest_cachesafe.gate.entry import SCHEMA, Entry
 from pytest_cachesafe.gate.lines import Entries, Key, key_of
+from pytest_cachesafe.gate.paused import collector_paused
 from pytest_cachesafe.usage import UsageError
 
-__all__ = ["DEFAULT_NAME", "Lock", "dump", "from_dict", "parse", "read", "write"]
+__all__ = ["Lock", "dump", "from_dict", "parse", "read", "write"]
 
-DEFAULT_NAME = "cachesafe.lock.jsonl"
 # "exact" is written as its opposite.
 _FIELDS = frozenset(f.name for f in fields(Entry)) - {"exact"}
 _TYPES: dict[str, tuple[type, ...]] = {
@@ -91,16 +91,8 @@ def parse(text: str, name: str, *, mend: bool = False) -> Lock:
     Raises:
         UsageError: as `read`.
     """
-    import gc
-
-    # Thousands of small objects, none of which can go: the collector would look at all of them again and again.
-    collecting = gc.isenabled()
-    gc.disable()
-    try:
+    with collector_paused():
         return _parsed(text, name, mend=mend)
-    finally:
-        if collecting:
-            gc.enable()
 
 
 def _parsed(text: str, name: str, *, mend: bool) -> Lock:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Generator, Mapping
 from typing import Any
 
 import pytest
 
+from pytest_cachesafe.gate.paused import collector_paused
 from pytest_cachesafe.providers.observe.clients import Observing
 from pytest_cachesafe.providers.observe.observer import Observer, Seen
 
@@ -37,15 +37,8 @@ class ObserveHooks:
         try:
             return (yield)
         finally:
-            # Judging makes many objects that live for a moment, beside all those of the SDKs, which a collection in
-            # between would walk through again and again: an eighth of its time.
-            paused = gc.isenabled()
-            gc.disable()
-            try:
+            with collector_paused():
                 found = self.observer.take(item.nodeid)
-            finally:
-                if paused:
-                    gc.enable()
             if found is not None:
                 self.seen.add(found)
 

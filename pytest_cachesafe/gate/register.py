@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from pytest_cachesafe.gate import DEFAULT_NAME
+
 __all__ = ["register"]
 
 _GATE = ("lock", "gate", "update", "update_new_only", "informational")
@@ -19,7 +21,7 @@ def register(config: pytest.Config, settings: Mapping[str, Any]) -> None:
     Raises:
         UsageError: options that exclude each other, or files that cannot be written.
     """
-    from pytest_cachesafe.gate.lockfile import DEFAULT_NAME
+    from pytest_cachesafe.gate.paused import collector_paused
     from pytest_cachesafe.perturb.node import FILE_VARIABLE
 
     if os.environ.get(FILE_VARIABLE):
@@ -38,7 +40,8 @@ def register(config: pytest.Config, settings: Mapping[str, Any]) -> None:
         made = Collector(config, parse_formats(settings["report"].value), settings["redact"].value)
         config.pluginmanager.register(made, "cachesafe-report")
     if settings["observe"].value or settings["observe_fail"].value:
-        from pytest_cachesafe.gate.observing import ObserveHooks
+        with collector_paused():
+            from pytest_cachesafe.gate.observing import ObserveHooks
 
         fail = bool(settings["observe_fail"].value)
         config.pluginmanager.register(ObserveHooks(config, settings["redact"].value, fail=fail), "cachesafe-observe")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from threading import Lock
@@ -102,7 +102,8 @@ class Sent:
 
     method: str
     url: str
-    headers: Headers
+    # Name, value, name, value.
+    headers: list[str | bytes]
     body: bytes
     library: str
     line: str | None
@@ -123,7 +124,9 @@ class Observer:
         """A request is about to be sent."""
         if not _may_generate(method, url):
             return None
-        sent = Sent(method, url, headers, body, library, users_line(3))
+        # One list instead of a tuple a header, none of which the collector has to look at.
+        flat = [said for pair in headers for said in pair]
+        sent = Sent(method, url, flat, body, library, users_line(3))
         with self._lock:
             self._sent.append(sent)
         return sent
@@ -219,12 +222,9 @@ def _reply(body: bytes | None) -> dict[str, Any] | None:
     return whole if isinstance(whole, dict) else None
 
 
-def _named(headers: Headers) -> list[tuple[str, str]]:
-    return [(_text(name), _text(value)) for name, value in headers]
-
-
-def _text(said: str | bytes) -> str:
-    return said if isinstance(said, str) else str(said, "utf-8", "replace")
+def _named(flat: Sequence[str | bytes]) -> Iterator[tuple[str, str]]:
+    texts = [said if isinstance(said, str) else str(said, "utf-8", "replace") for said in flat]
+    return zip(texts[::2], texts[1::2], strict=True)
 
 
 def _tell(report: CacheReport, exchanges: Sequence[Exchange], test: str, seen: Seen) -> None:
