@@ -6,7 +6,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import IO, Any, Protocol
 
 from pytest_cachesafe.engines.replay.run import Row
@@ -55,7 +55,13 @@ def exporter(path: str | None) -> Iterator[Exporter | None]:
         need("pyarrow.parquet", "export", f"writing {path}")
         with replacing(path) as file:
             table = _Parquet(file)
-            yield table
+            try:
+                yield table
+            except BaseException:
+                # Else the garbage collector closes its writer, when the file is not there any more, and complains.
+                with suppress(Exception):
+                    table.close()
+                raise
             table.close()
     else:
         raise UsageError(f"--export {path!r}: a file that ends in .parquet or .csv is meant")

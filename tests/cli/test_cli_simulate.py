@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gc
 import gzip
 import io
 import json
@@ -338,6 +339,19 @@ def test_parquet(simulate: Any, tmp_path: Path) -> None:
         (0, 0, "new_prefix", "x\\ud800"),
         (1, 16, "below_block", None),
     ]
+
+
+def test_a_log_that_cannot_be_replayed_is_all_that_is_said(
+    simulate: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("pyarrow.parquet")
+    ignored: list[Any] = []
+    monkeypatch.setattr(sys, "unraisablehook", ignored.append)
+    out = tmp_path / "rows.parquet"
+    status, _, err = simulate([{"messages": [{"role": "user", "content": "q"}]}], "--export", str(out))
+    gc.collect()
+    assert (status, ignored, len(err.splitlines())) == (2, [], 1)
+    assert [file.name for file in tmp_path.iterdir()] == ["log.jsonl"]
 
 
 def test_parquet_without_the_extra(simulate: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
