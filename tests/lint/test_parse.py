@@ -213,7 +213,7 @@ texts = [
     "if a: pass\\n" + "elif b: pass\\n" * n, "".join(" " * i + "if a:\\n" for i in range(300)), "x " * n,
     "match x:\\n case " + "{1:" * 40 + "a" + "}" * 40 + ": pass", "del " + "(" * 90 + "a" + ",)" * 90,
     "x = " + "'a' " * n, "@" + "(" * n, "x = (" + "yield " * n + ")", "x = " + "a[" * n + "0" + "]" * n,
-    "x = a" + "+a" * 1000000, "x = a" + "()" * 1000000,
+    "x = a" + "+a" * 100_000, "x = a" + "()" * 100_000,
     "x = " + "await " * n, "x = " + "a<" * n + "a", "x = " + "a and " * n + "a", "x: " * n,
 ]
 # Each also behind and before syntax from after this Python's time, so that libcst sees it.
