@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pytest_cachesafe.providers.blocks.layout import Layouter, lay_out
+from pytest_cachesafe.providers.capture.bodies import BodyReader
 from pytest_cachesafe.providers.exchange import Exchange
+from pytest_cachesafe.providers.fronts import same_front
 
 WORDS = st.sampled_from(["", "a", "b", "long text"])
 VALUES = st.sampled_from([1, True, 1.0, "1", None, {"a": 1, "b": 2}, {"b": 2, "a": 1}, [1], [True]])
@@ -80,6 +82,24 @@ def test_incremental_is_always_the_same_as_fresh(exchanges: list[Exchange]) -> N
     for exchange in exchanges:
         wire = Exchange(exchange.provider, exchange.api, json.loads(json.dumps(exchange.body)))
         assert layouter.lay_out(wire) == lay_out(wire)
+
+
+@given(requests(), st.booleans())
+@settings(deadline=None, max_examples=150)
+def test_what_a_reader_says_is_shared_never_changes_a_layout(exchanges: list[Exchange], automatic: bool) -> None:
+    """The way of a capture: bodies share their objects, and who read them says how many."""
+    layouter, reader, before = Layouter(), BodyReader(), []
+    for exchange in exchanges:
+        body = {**exchange.body, **(MARK if automatic else {})}
+        wire = Exchange(exchange.provider, exchange.api, reader.load(json.dumps(body).encode()))
+        layout = layouter.lay_out(wire, reader.fronts)
+        assert layout == lay_out(wire)
+        if layout.front is not None:
+            assert layout.front.now is layout.blocks
+            assert same_front(layout.front.earlier, layout.blocks) >= layout.front.shared
+        before.append((wire, layout))
+    for wire, layout in before:
+        assert layout == lay_out(wire)
 
 
 @given(requests(), st.randoms(use_true_random=False))

@@ -13,6 +13,7 @@ from pytest_cachesafe.providers.capture.bodies import BodyReader
 from pytest_cachesafe.providers.capture.predict import Predictor
 from pytest_cachesafe.providers.checks.markers import markers_of
 from pytest_cachesafe.providers.exchange import Exchange
+from pytest_cachesafe.providers.fronts import same_front
 
 _LONG = 'words that repeat, with ä and " and \\ and \u2028 ' * 8
 _LEAF = st.none() | st.booleans() | st.integers(-3, 12) | st.floats(allow_nan=False) | st.sampled_from(["", "a", _LONG])
@@ -39,7 +40,7 @@ _STYLES = st.sampled_from([{}, {"separators": (",", ":")}, {"indent": 1}, {"ensu
 @example([({"messages": [{"a": 1, "b": _LONG}]}, {}), ({"messages": [{"b": _LONG, "a": 1}]}, {})])
 @example([({"messages": [{"a": 1, "b": _LONG}]}, {}), ({"messages": [{"a": 1.0, "b": _LONG}]}, {})])
 def test_always_what_json_reads(bodies: list[tuple[Any, Any]]) -> None:
-    reader = BodyReader()
+    reader, bytewise = BodyReader(), BodyReader()
     read = []
     for body, style in bodies:
         text = json.dumps(body, **style)
@@ -47,6 +48,12 @@ def test_always_what_json_reads(bodies: list[tuple[Any, Any]]) -> None:
         # repr: order of keys and types of numbers count.
         assert repr(found) == repr(json.loads(text))
         read.append((found, repr(found)))
+        loaded = bytewise.load(text.encode("utf-8-sig" if len(text) % 2 else "utf-8"))
+        assert repr(loaded) == repr(found)
+        read.append((loaded, repr(loaded)))
+        for front in (*reader.fronts, *bytewise.fronts):
+            # At least so many are the very same objects.
+            assert same_front(front.earlier, front.now) >= front.shared
     # What is read later changes nothing that was read before.
     for found, written in read:
         assert repr(found) == written
@@ -56,18 +63,69 @@ def test_always_what_json_reads(bodies: list[tuple[Any, Any]]) -> None:
 @given(_BODY, _BODY, st.integers(0, 400), st.sampled_from(["", "}", ",", "]", "x", '"', "\\", " ", "[", "1"]))
 def test_never_accepts_what_json_refuses(before: Any, body: Any, at: int, put: str) -> None:
     """A text with a piece put in, or cut off there, is refused or read just as `json` does."""
-    reader = BodyReader()
+    reader, bytewise = BodyReader(), BodyReader()
     reader.read(json.dumps(before))
+    bytewise.load(json.dumps(before).encode())
     text = json.dumps(body)
     for broken in (text[:at] + put + text[at:], text[:at] + put):
         try:
             expected = json.loads(broken)
         except ValueError:
-            with pytest.raises(ValueError, match=r"(?s).*"):
-                reader.read(broken)
+            for read in (reader.read, lambda text: bytewise.load(text.encode())):
+                with pytest.raises(ValueError, match=r"(?s).*"):
+                    read(broken)
         else:
-            assert repr(reader.read(broken)) == repr(expected)
-    assert repr(reader.read(text)) == repr(json.loads(text))
+            assert repr(reader.read(broken)) == repr(bytewise.load(broken.encode())) == repr(expected)
+    assert repr(reader.read(text)) == repr(bytewise.load(text.encode())) == repr(json.loads(text))
+
+
+_EDIT = st.sampled_from(["append", "mark", "drop", "replace", "again", "cut", "settings"])
+
+
+@settings(deadline=None, max_examples=150)
+@given(st.lists(st.tuples(_EDIT, _MESSAGE | _JSON), min_size=1, max_size=12), _STYLES)
+def test_a_conversation_that_goes_on_is_always_what_json_reads(edits: list[tuple[str, Any]], style: Any) -> None:
+    """Bodies that repeat the one before, but for the end of the history, a marker in it, or what is edited."""
+    reader, before = BodyReader(), []
+    history: list[Any] = [{"role": "user", "content": _LONG * 30}]
+    extra = {"tools": [{"name": _LONG}], "n": 0}
+    for edit, datum in edits:
+        sent = history
+        if edit == "append":
+            history = [*history, datum, {"role": "user", "content": [{"type": "text", "text": _LONG * 30}]}]
+            sent = history
+        elif edit == "mark":
+            sent = [*history[:-1], {"role": "user", "content": [datum], "cache_control": {"type": "ephemeral"}}]
+        elif edit == "drop":
+            history = sent = history[1:]
+        elif edit == "replace" and history:
+            history = sent = [*history[:-1], datum]
+        elif edit == "cut":
+            sent = history[:-1]
+        elif edit == "settings":
+            extra = {**extra, "n": extra["n"] + 1}  # type: ignore[operator]
+        text = json.dumps({"max_tokens": 1, "messages": sent, **extra}, **style)
+        found = reader.load(text.encode())
+        assert repr(found) == repr(json.loads(text))
+        before.append((found, text))
+        for front in reader.fronts:
+            assert same_front(front.earlier, front.now) >= front.shared
+    for found, text in before:
+        assert repr(found) == repr(json.loads(text))
+
+
+def test_what_goes_on_is_compared_and_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    reader = BodyReader()
+    history = [{"role": "user", "content": f"{number} é {_LONG}"} for number in range(30)]
+    reader.load(json.dumps({"messages": history[:1], "system": _LONG}, ensure_ascii=False).encode())
+
+    def whole(text: str) -> Any:
+        raise AssertionError("the body was read whole")
+
+    monkeypatch.setattr(reader, "read", whole)
+    for n in range(2, 31):
+        body = reader.load(json.dumps({"messages": history[:n], "system": _LONG}, ensure_ascii=False).encode())
+        assert body["messages"] == history[:n]
 
 
 def test_a_history_is_read_once() -> None:
@@ -101,7 +159,6 @@ def test_conversations_side_by_side_share_what_they_have_in_common() -> None:
     again = reader.read(json.dumps({"tools": tools, "messages": [{"role": "user", "content": "a " + _LONG}]}))
     assert all(x is y is z for x, y, z in zip(a["tools"], b["tools"], again["tools"], strict=True))
     assert a["messages"][0] is again["messages"][0]
-    assert a["messages"] is not again["messages"]
 
 
 _MARK = st.none() | st.just({"type": "ephemeral"}) | st.just({"type": "ephemeral", "ttl": "1h"})

@@ -12,7 +12,7 @@ from typing import Any
 from pytest_cachesafe.frontends.wire_text import label
 from pytest_cachesafe.providers.blocks.block import Level, Marker
 from pytest_cachesafe.providers.blocks.builder import THINKING, Builder, Plan, listed
-from pytest_cachesafe.providers.blocks.canonical import canonical, fields, media, tool_text
+from pytest_cachesafe.providers.blocks.canonical import canonical, fields, media, plainly, tool_text
 from pytest_cachesafe.usage import UsageError
 
 __all__ = ["automatic", "is_markable", "plans"]
@@ -166,6 +166,14 @@ def _content_block(
     index: int | None,
     extras: Mapping[str, Any] | None = None,
 ) -> None:
+    if not extras and type(block) is dict:
+        known = plainly(start, ".", block, path)
+        if known is not None and known[2]:
+            given = block.get("cache_control")
+            marker = _marker(given, path) if given is not None else None
+            kind, written, text = known
+            builder.leaf(path, level, kind, written, text, block, role, index, marker)
+            return
     mapped = type(block) is dict or isinstance(block, Mapping)
     given = block.get("type") if mapped else "text" if isinstance(block, str) else None
     kind = given if isinstance(given, str) else type(block).__name__

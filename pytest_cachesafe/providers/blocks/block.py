@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from pytest_cachesafe.providers.fronts import Front
+
 __all__ = ["Block", "Layout", "Level", "Marker"]
 
 Level = Literal["tools", "system", "messages"]
@@ -22,9 +24,10 @@ class Marker:
     explicit: bool = True
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, which makes it three times as expensive to make, and an agent's requests have thousands.
+@dataclass(slots=True)
 class Block:
-    """One unit of the provider's hash chain, in its own order (tools, system, messages)."""
+    """One unit of the provider's hash chain, in its own order (tools, system, messages). Shared: never changed."""
 
     path: str
     level: Level
@@ -67,3 +70,5 @@ class Layout:
     developer_end: int | None = None
     # Indexes of the blocks that are marked, are thinking, or are results of tools that the provider runs, in order.
     special: list[int] = field(default_factory=list)
+    # What `blocks` share with those of an earlier request, where that is known; no part of the request.
+    front: Front | None = field(default=None, compare=False, repr=False)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import marshal
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from operator import is_
 from typing import Any, NamedTuple
 
 from pytest_cachesafe.providers.blocks.block import Block, Level, Marker
 from pytest_cachesafe.providers.blocks.canonical import digest, plain_text
+from pytest_cachesafe.providers.fronts import Front
 from pytest_cachesafe.usage import UsageError
 
 __all__ = [
     "SERVER_RESULTS", "THINKING", "Builder", "Item", "Place", "Plan", "Section", "extend", "leading", "listed",
-    "mapping", "same_front",
+    "mapping",
 ]  # fmt: skip
 
 # Keys under which blocks hold blocks or fields again; whatever else is no text is a JSON value, whose order counts.
@@ -59,8 +59,9 @@ class Item:
     # Blocks to be found again without looking at all of them, by number in `blocks`: thinking, results of tools that
     # the provider runs, marked ones.
     special: list[int] = field(default_factory=list)
-    # What `==` on the datum does not tell (order of keys, 1 against true): None: nothing; False: not known.
-    exact: bytes | bool | None = None
+    # What `==` on the datum does not tell (order of keys, 1 against true): None: nothing; False: not known; True: not
+    # asked yet.
+    exact: bytes | bool | None = True
 
     @property
     def notable(self) -> bool:
@@ -128,6 +129,25 @@ class Builder:
         if marker is not None:
             self._markers.append(marker)
 
+    def leaf(
+        self,
+        path: str,
+        level: Level,
+        kind: str,
+        canonical: str,
+        text: str,
+        value: Any,
+        role: str,
+        index: int | None,
+        marker: Marker | None,
+    ) -> None:
+        """Add a block that can carry a marker: the way of most blocks, and the shortest."""
+        self._blocks.append(
+            Block(path, level, kind, digest(canonical), text, role, index, marker, self.place_of(kind), True, value)
+        )
+        if marker is not None:
+            self._markers.append(marker)
+
     def mark(self, marker: Marker) -> None:
         """Put a marker on the block before, as an entry of its own does; without one it is only noted."""
         self._markers.append(marker)
@@ -146,13 +166,10 @@ class Builder:
         """Something that counts wherever it is."""
         self._traits.setdefault(name, path)
 
-    def item(self, datum: Any) -> Item:
+    def item(self) -> Item:
         """Everything collected."""
-        exact = None if _plain(datum) else _exact(datum)
         special = [i for i, b in enumerate(self._blocks) if b.marker is not None or b.kind in SPECIAL]
-        return Item(
-            self._blocks, self.before, self.place, self._markers, self._unknown, self._traits, special, exact
-        )  # fmt: skip
+        return Item(self._blocks, self.before, self.place, self._markers, self._unknown, self._traits, special)
 
 
 def _plain(value: Any) -> bool:
@@ -201,6 +218,8 @@ class Section:
     context: tuple[Any, ...]
     # Numbers of the items that are `notable`.
     notable: list[int]
+    # How many items at the front are those of the section that it was made from.
+    front: int = 0
 
     @property
     def after(self) -> Place:
@@ -213,31 +232,25 @@ def _same(old: Any, item: Item, new: Any) -> bool:
         return True
     if old != new:
         return False
-    return item.exact is None or (item.exact is not False and item.exact == _exact(new))
+    exact = item.exact
+    if exact is True:
+        # Most data are met again as the same object, and are never asked.
+        exact = item.exact = None if _plain(old) else _exact(old)
+    return exact is None or (exact is not False and exact == _exact(new))
 
 
-def same_front(a: Sequence[Any], b: Sequence[Any]) -> int:
-    """How many objects at the front of two lists are the very same ones."""
-    if not a or not b or a[0] is not b[0]:
-        return 0
-    try:
-        # In C, and without a copy of either.
-        return list(map(is_, a, b)).index(False)
-    except ValueError:
-        return min(len(a), len(b))
-
-
-def leading(earlier: Section, values: Sequence[Any]) -> int:
-    """How many data at the front are those of the earlier section."""
+def leading(earlier: Section, values: Sequence[Any], fronts: Iterable[Front] = ()) -> int:
+    """How many data at the front are those of the earlier section; at least, where that is known from `fronts`."""
+    if earlier.values is values:
+        return len(values)
+    for front in fronts:
+        if front.now is values and front.earlier is earlier.values:
+            return front.shared
     n = -1
     # In line: this is the one loop that every request goes through for all of its messages.
     for n, (old, new) in enumerate(zip(earlier.values, values)):  # noqa: B905 (as far as both go)
-        if old is not new:
-            if old != new:
-                return n
-            exact = earlier.items[n].exact
-            if exact is not None and (exact is False or exact != _exact(new)):
-                return n
+        if old is not new and not _same(old, earlier.items[n], new):
+            return n
     return n + 1
 
 
@@ -254,6 +267,8 @@ def extend(
     """
     if earlier is not None and earlier.context != plan.context:
         earlier = None
+    if earlier is not None and earlier.values is plan.values and earlier.before == place:
+        return earlier
     n = 0
     if earlier is not None and (earlier.before == place or not earlier.items):
         n = leading(earlier, plan.values) if known is None else known
@@ -263,7 +278,7 @@ def extend(
         ends = earlier.ends[:n]
         notable = earlier.notable[: bisect_left(earlier.notable, n)]
         blocks = earlier.blocks[: ends[-1] if ends else 0]
-        section = Section(plan.values, earlier.items[:n], blocks, ends, place, plan.context, notable)
+        section = Section(plan.values, earlier.items[:n], blocks, ends, place, plan.context, notable, n)
     for i in range(n, len(plan.values)):
         datum, now = plan.values[i], section.after
         if earlier is not None and i < len(earlier.items) and _same(earlier.values[i], earlier.items[i], datum):
@@ -272,7 +287,7 @@ def extend(
         else:
             builder = Builder(now, runs)
             plan.expand(builder, datum, i)
-            item = builder.item(datum)
+            item = builder.item()
         if item.notable:
             section.notable.append(i)
         section.items.append(item)

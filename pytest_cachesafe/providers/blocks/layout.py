@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import deque
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pytest_cachesafe.providers.blocks import anthropic, bedrock, gemini, openai
@@ -13,6 +13,7 @@ from pytest_cachesafe.providers.blocks.block import Block, Layout, Marker
 from pytest_cachesafe.providers.blocks.builder import Place, Plan, Section, extend, leading
 from pytest_cachesafe.providers.blocks.settings import settings_of
 from pytest_cachesafe.providers.exchange import Exchange
+from pytest_cachesafe.providers.fronts import Front
 from pytest_cachesafe.usage import UsageError
 
 __all__ = ["RUNS", "Layouter", "lay_out"]
@@ -43,6 +44,17 @@ def lay_out(exchange: Exchange) -> Layout:
     return Layouter().lay_out(exchange)
 
 
+@dataclass(slots=True)
+class _Earlier:
+    """A request that was laid out."""
+
+    api: str
+    sections: dict[str, Section]
+    blocks: list[Block]
+    # How many of these are the sections' own: automatic caching marks one.
+    own: int
+
+
 class Layouter:
     """Lays out requests one after another; what an earlier one had at the same place is taken from it.
 
@@ -51,10 +63,13 @@ class Layouter:
     """
 
     def __init__(self) -> None:
-        self._earlier: deque[tuple[str, dict[str, Section]]] = deque(maxlen=_KEPT)
+        self._earlier: deque[_Earlier] = deque(maxlen=_KEPT)
 
-    def lay_out(self, exchange: Exchange) -> Layout:
+    def lay_out(self, exchange: Exchange, fronts: Sequence[Front] = ()) -> Layout:
         """See the function of this name.
+
+        Args:
+            exchange: a request; fronts: what lists of its body share with those of an earlier one, where that is known.
 
         Raises:
             UsageError: the body is no request of its API, or holds a value that has no JSON form.
@@ -62,44 +77,62 @@ class Layouter:
         if not isinstance(exchange.body, Mapping):
             raise UsageError(f"the body is {type(exchange.body).__name__}; a JSON object is meant")
         try:
-            return self._lay_out(exchange)
+            return self._lay_out(exchange, fronts)
         except RecursionError:
             raise UsageError("the body is nested too deep to be read") from None
 
-    def _lay_out(self, exchange: Exchange) -> Layout:
+    def _lay_out(self, exchange: Exchange, fronts: Sequence[Front]) -> Layout:
         body = exchange.body
         plans = _PLANS[exchange.api](body)
-        earlier, shared = self._like(exchange.api, plans)
+        earlier, shared = self._like(exchange.api, plans, fronts)
+        known_sections = earlier.sections if earlier is not None else {}
         runs = RUNS.get(exchange.api, frozenset())
         sections: dict[str, Section] = {}
         place = Place()
         for plan in plans:
             known = shared if plan is plans[-1] else None
-            section = sections[plan.name] = extend(plan, place, runs, earlier.get(plan.name), known)
+            section = sections[plan.name] = extend(plan, place, runs, known_sections.get(plan.name), known)
             # A run does not go on from one level to the next: tools are no messages.
             place = section.after
-        self._earlier.appendleft((exchange.api, sections))
-        return _layout(exchange, sections)
+        layout, own = _layout(exchange, sections)
+        if earlier is not None:
+            count = min(_front(earlier.sections, sections), earlier.own, own)
+            layout.front = Front(earlier.blocks, layout.blocks, count)
+        self._earlier.appendleft(_Earlier(exchange.api, sections, layout.blocks, own))
+        return layout
 
-    def _like(self, api: str, plans: list[Plan]) -> tuple[dict[str, Section], int | None]:
-        """The sections of the earlier request that shares most messages with this one, and how many at the front."""
-        best: dict[str, Section] = {}
+    def _like(self, api: str, plans: list[Plan], fronts: Sequence[Front]) -> tuple[_Earlier | None, int | None]:
+        """The earlier request that shares most messages with this one, and how many at the front."""
+        best: _Earlier | None = None
         most = -1
         wanted = len(plans[-1].values)
-        for name, sections in self._earlier:
-            if name != api:
+        for earlier in self._earlier:
+            if earlier.api != api:
                 continue
-            messages = sections["messages"]
-            shared = leading(messages, plans[-1].values) if messages.context == plans[-1].context else 0
+            messages = earlier.sections["messages"]
+            shared = leading(messages, plans[-1].values, fronts) if messages.context == plans[-1].context else 0
             if shared > most:
-                best, most = sections, shared
+                best, most = earlier, shared
             # All but the newest turn, or but the message that the marker left: there is none better.
             if shared >= min(len(messages.values), wanted) - 2 and shared:
                 break
-        return best, (most if best else None)
+        return best, (most if best is not None else None)
 
 
-def _layout(exchange: Exchange, sections: Mapping[str, Section]) -> Layout:
+def _front(earlier: Mapping[str, Section], sections: Mapping[str, Section]) -> int:
+    """How many blocks at the front are those of an earlier request, which the sections were made from."""
+    count = 0
+    for (one, old), (other, section) in zip(earlier.items(), sections.items()):  # noqa: B905 (as far as both go)
+        if one != other:
+            break
+        if section is not old:
+            return count + (section.ends[section.front - 1] if section.front else 0)
+        count += len(section.blocks)
+    return count
+
+
+def _layout(exchange: Exchange, sections: Mapping[str, Section]) -> tuple[Layout, int]:
+    """A layout, and how many of its blocks, from the front, are the sections' own."""
     blocks: list[Block] = []
     markers: list[Marker] = []
     unknown: list[tuple[str, str]] = []
@@ -118,18 +151,23 @@ def _layout(exchange: Exchange, sections: Mapping[str, Section]) -> Layout:
     layout = Layout(
         blocks, markers, settings_of(exchange.api, exchange.body, traits), unknown=unknown, special=special
     )  # fmt: skip
+    own = len(blocks)
     if exchange.api in ("messages", "invoke"):
         layout.automatic = anthropic.automatic(exchange.body)
         if layout.automatic is not None:
-            _place(layout.automatic, layout)
+            own = _place(layout.automatic, layout)
     if exchange.provider == "openai" and exchange.api in ("chat", "responses"):
         ends, layout.developer_end = openai.eligible_ends(sections, _ENDS)
         layout.ends = tuple(ends)
-    return layout
+    return layout, own
 
 
-def _place(marker: Marker, layout: Layout) -> None:
-    """Put the automatic marker on the last block that can carry one; nowhere if there is none, or if it has one."""
+def _place(marker: Marker, layout: Layout) -> int:
+    """Put the automatic marker on the last block that can carry one; nowhere if there is none, or if it has one.
+
+    Returns:
+        Number of blocks in front of it; of all of them if it is put nowhere.
+    """
     blocks = layout.blocks
     for i in range(len(blocks) - 1, -1, -1):
         if blocks[i].markable:
@@ -137,4 +175,6 @@ def _place(marker: Marker, layout: Layout) -> None:
                 blocks[i] = replace(blocks[i], marker=marker)
                 if i not in layout.special:
                     insort(layout.special, i)
-            return
+                return i
+            break
+    return len(blocks)

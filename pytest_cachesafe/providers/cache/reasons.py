@@ -7,11 +7,11 @@ things changed, the first in the order in which a request is rendered is named; 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
-from pytest_cachesafe.providers.blocks.block import Block, Layout
-from pytest_cachesafe.providers.blocks.builder import same_front
+from pytest_cachesafe.providers.blocks.block import Layout
 from pytest_cachesafe.providers.exchange import Exchange
+from pytest_cachesafe.providers.fronts import known_front
 
 __all__ = ["compared_id", "first_difference", "miss_reason", "not_found"]
 
@@ -52,11 +52,12 @@ def not_found(api: str) -> str | None:
     return _NAMED[api][2] if api in _NAMED else None
 
 
-def first_difference(before: Sequence[Block], after: Sequence[Block]) -> int | None:
-    """Index of the first block that differs; None if one list begins with the other."""
+def first_difference(before: Layout, after: Layout) -> int | None:
+    """Index of the first block that differs; None if the blocks of one begin with those of the other."""
+    old, new = before.blocks, after.blocks
     # Blocks that were laid out together are the same objects: what differs is looked for among the others.
-    for i in range(same_front(before, after), min(len(before), len(after))):
-        if before[i].key != after[i].key:
+    for i in range(known_front(old, new, (after.front,)), min(len(old), len(new))):
+        if old[i].key != new[i].key:
             return i
     return None
 
@@ -79,7 +80,7 @@ def _anthropic(before: tuple[str | None, Layout], after: tuple[str | None, Layou
     old, new = before[1], after[1]
     if before[0] != after[0] or _changed("speed", old, new):
         return "model_changed"
-    at = first_difference(old.blocks, new.blocks)
+    at = first_difference(old, new)
     if at is not None:
         a, b = _lead(old), _lead(new)
         if _at("tools", a, b):
@@ -97,7 +98,7 @@ def _openai(before: tuple[str | None, Layout], after: tuple[str | None, Layout])
         return "model_changed"
     if _changed("prompt_cache_key", old, new):
         return "prompt_cache_key_changed"
-    at = first_difference(old.blocks, new.blocks)
+    at = first_difference(old, new)
     if at is not None and _at("tools", _lead(old), _lead(new)):
         return "tools_changed"
     for name, reason in _OPENAI:

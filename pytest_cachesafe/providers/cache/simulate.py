@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pytest_cachesafe.providers.blocks.block import Block, Layout, Level
-from pytest_cachesafe.providers.blocks.builder import SERVER_RESULTS, THINKING, Builder, Place, same_front
+from pytest_cachesafe.providers.blocks.builder import SERVER_RESULTS, THINKING, Builder, Place
 from pytest_cachesafe.providers.blocks.layout import RUNS, Layouter
 from pytest_cachesafe.providers.blocks.settings import level_of
 from pytest_cachesafe.providers.cache.automatic import BreakpointCache, PrefixKept
@@ -20,6 +20,7 @@ from pytest_cachesafe.providers.cache.reasons import compared_id, first_differen
 from pytest_cachesafe.providers.cache.tree import Node, gates, walk
 from pytest_cachesafe.providers.cache.usage import Tokens, Usage
 from pytest_cachesafe.providers.exchange import Exchange
+from pytest_cachesafe.providers.fronts import Front, known_front
 from pytest_cachesafe.providers.rules.load import Rules, load_rules
 from pytest_cachesafe.providers.rules.table import ModelRules, ProviderRules
 from pytest_cachesafe.providers.tokens import Counter
@@ -95,14 +96,18 @@ class ProviderCache:
         """Forget everything that was sent."""
         self._roots: dict[tuple[object, ...], Node] = {}
         # The latest requests: account and settings, blocks, and their nodes.
-        self._recent: deque[tuple[tuple[object, ...], Sequence[Block], Sequence[Node]]] = deque(maxlen=_RECENT)
+        self._recent: deque[tuple[tuple[object, ...], Sequence[Block], list[Node]]] = deque(maxlen=_RECENT)
         self._pending: list[_Pending] = []
         self._seen: dict[tuple[object, ...], deque[_Seen]] = {}
         self._held = Held()
         self._now = 0.0
 
-    def request(self, exchange: Exchange) -> Prediction:
+    def request(self, exchange: Exchange, fronts: Sequence[Front] = ()) -> Prediction:
         """What a request finds, writes and is billed for, the cache being as it is when the request is sent.
+
+        Args:
+            exchange: the request; fronts: what lists of its body share with those of an earlier one, where that is
+                known: they are not compared again.
 
         Raises:
             UsageError: the body is no request of its API, or the user's token counter returned no count.
@@ -111,15 +116,15 @@ class ProviderCache:
             self._now = exchange.sent_at
         self._settle()
         whole, known = self._held.whole(exchange)
-        layout = self._layouter.lay_out(whole)
+        layout = self._layouter.lay_out(whole, fronts)
         provider = self.rules.provider(exchange.provider)
         model = self.rules.for_exchange(exchange)
         asked = _asked(exchange, layout, model, self._now)
         asked.told, asked.least = told(exchange), self._least(provider)
         asked.looped = asked.told is not None and looped(layout.blocks)
         levels = {name: _level(name, provider, model) for name in layout.settings}
-        blocks, path = asked.blocks, self._walk(_account(exchange), asked.blocks, gates(layout.settings, levels))
-        asked.path = path
+        blocks = asked.blocks
+        asked.path = path = self._walk(_account(exchange), layout, blocks, gates(layout.settings, levels))
         outcome = self._outcome(asked, exchange, layout, provider)
         outcome.unsure += [
             f"{path}: a marker inside a tool result is taken as one on the result; not verified"
@@ -152,18 +157,21 @@ class ProviderCache:
             if pending.exchange is exchange:
                 pending.began = at
 
-    def _walk(self, account: tuple[object, ...], blocks: Sequence[Block], keys: Mapping[Level, bytes]) -> list[Node]:
+    def _walk(
+        self, account: tuple[object, ...], layout: Layout, blocks: Sequence[Block], keys: Mapping[Level, bytes]
+    ) -> list[Node]:
         """The nodes of a request; those of an earlier one that it goes on from are taken over."""
         root = self._roots.setdefault(account, Node(Tokens.exactly(0)))
         name = (account, *keys.values())
-        known: Sequence[Node] = ()
+        known: list[Node] = []
+        most = 0
         for other, others, nodes in self._recent:
-            n = same_front(others, blocks) if other == name else 0
-            if n > len(known):
-                known = nodes[:n]
+            n = known_front(others, blocks, (layout.front,)) if other == name else 0
+            if n > most:
+                most, known = n, nodes
                 if n >= len(others) - 2:
                     break
-        path = walk(root, blocks, keys, self.counter, known, str(account[2]))
+        path = walk(root, blocks, keys, self.counter, known[:most], str(account[2]))
         self._recent.appendleft((name, blocks, path))
         return path
 
@@ -252,7 +260,7 @@ class ProviderCache:
         reason = miss_reason(exchange.api, (before.exchange.model, before.layout), (exchange.model, layout))
         if reason is None:
             return before.layout, None, None
-        at = first_difference(before.layout.blocks, layout.blocks) if before.exchange.model == exchange.model else 0
+        at = first_difference(before.layout, layout) if before.exchange.model == exchange.model else 0
         n = len(asked.path)
         at = min(at or 0, n)
         total = asked.tokens(n - 1).best if n else 0

@@ -73,16 +73,17 @@ def walk(
     blocks: Sequence[Block],
     keys: Mapping[Level, bytes],
     counter: Counter,
-    known: Sequence[Node] = (),
+    known: list[Node] | None = None,
     api: str = "",
 ) -> list[Node]:
     """The node of every block's prefix, made where there is none yet.
 
     Args:
-        known: nodes of the first blocks, from another request with the same keys and these very blocks.
+        known: nodes of the first blocks, from another request with the same keys and these very blocks; the list
+            becomes the result.
         api: of the request; what its provider puts in front of the first block is counted with that.
     """
-    path = list(known)
+    path = known if known is not None else []
     level = LEVELS.index(blocks[len(path) - 1].level) if path else 0
     node = path[-1] if path else _through(root, keys["tools"])
     for block in islice(blocks, len(path), None):

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 __all__ = ["Tokens", "Usage"]
 
 
-@dataclass(frozen=True, slots=True)
+# Not frozen, which makes it more expensive to make: there are several for each block of a request.
+@dataclass(slots=True, unsafe_hash=True)
 class Tokens:
-    """A number of tokens: exact (all three equal), or an estimate with its band."""
+    """A number of tokens: exact (all three equal), or an estimate with its band. Shared: never changed."""
 
     low: int
     best: int

@@ -29,6 +29,7 @@ from pytest_cachesafe.providers.capture.reply import Failure
 from pytest_cachesafe.providers.capture.script import Script
 from pytest_cachesafe.providers.capture.transports.gate import Watch
 from pytest_cachesafe.providers.exchange import Exchange
+from pytest_cachesafe.providers.fronts import Front
 from pytest_cachesafe.usage import UsageError
 
 if TYPE_CHECKING:
@@ -151,7 +152,8 @@ class Session:
         headers = redact.lower_headers(request.headers)
         with self._lock:
             body, wrong = json_body(request.body, headers, self._reader)
-        endpoint = recognise(request.method, request.url, headers, body, hosts=self._hosts)
+            fronts = self._reader.fronts
+        endpoint = recognise(request.method, request.url, headers, body, hosts=self._hosts, target=target)
         if endpoint.kind == "telemetry":
             with self._lock:
                 self.recording.telemetry += 1
@@ -182,7 +184,7 @@ class Session:
             prediction = None
             try:
                 if wrong is None:
-                    prediction, wrong = self._predicted(exchange)
+                    prediction, wrong = self._predicted(exchange, fronts)
             finally:
                 # As many as there are exchanges, whatever happens.
                 self.recording.predictions.append(prediction)
@@ -195,15 +197,15 @@ class Session:
             if prediction is None:
                 # What the provider would say, too.
                 return self._handed(exchange, render(exchange, Failure(400, wrong), {}, self._ids), endpoint)
-            refused = self._predictor.refused(exchange) if self._answer_errors else None
+            refused = self._predictor.refused(exchange, fronts) if self._answer_errors else None
             scripted = refused or self.script.next(exchange)
             counters = {} if isinstance(scripted, Failure) else self._predictor.counters(prediction, exchange)
             return self._handed(exchange, render(exchange, scripted, counters, self._ids), endpoint)
 
-    def _predicted(self, exchange: Exchange) -> tuple[Prediction | None, str | None]:
+    def _predicted(self, exchange: Exchange, fronts: Sequence[Front]) -> tuple[Prediction | None, str | None]:
         """(what the provider's cache would say, None), or (None, why the body is no request of its API)."""
         try:
-            return self._predictor.predict(exchange), None
+            return self._predictor.predict(exchange, fronts), None
         except UsageError:
             wrong = self._predictor.wrong(exchange)
             if wrong is None:

@@ -15,6 +15,7 @@ from ipaddress import ip_address
 from typing import Any, Literal, NamedTuple
 from urllib.parse import unquote, urlsplit
 
+from pytest_cachesafe.providers.capture.telemetry import is_telemetry
 from pytest_cachesafe.providers.exchange import APIS, Api, Provider
 
 __all__ = ["Endpoint", "Target", "is_loopback", "is_model_host", "matches_host", "recognise", "target_of"]
@@ -108,6 +109,16 @@ _UNSCRIPTED: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 
 def target_of(url: str) -> Target:
     """Take a URL apart; nothing is resolved."""
+    # Asked for every request. A query or a name before the host may hold a key, and is not kept.
+    return _taken_apart(url) if "?" in url or "@" in url else _known_target(url)
+
+
+@lru_cache(maxsize=256)
+def _known_target(url: str) -> Target:
+    return _taken_apart(url)
+
+
+def _taken_apart(url: str) -> Target:
     parts = urlsplit(url)
     name = (parts.hostname or "").lower()
     try:
@@ -158,6 +169,7 @@ def recognise(
     body: Mapping[str, Any] | None,
     *,
     hosts: Sequence[str] = (),
+    target: Target | None = None,
 ) -> Endpoint:
     """Say what a request is.
 
@@ -165,11 +177,10 @@ def recognise(
         method, url: as sent; headers: names in lower case.
         body: the JSON object that was sent; None before it is read, or if there is none (then the path alone decides).
         hosts: further hosts that serve models (gateways, local engines).
+        target: the URL taken apart, where that was done already.
     """
-    from pytest_cachesafe.providers.capture.telemetry import is_telemetry
-
-    target = target_of(url)
-    at = {"host": target.host, "path": target.path}
+    if target is None:
+        target = target_of(url)
     if is_telemetry(target):
         return Endpoint("telemetry", "telemetry", host=target.host, path=target.path)
     ours = is_model_host(target.name) or matches_host(target, hosts)
@@ -179,8 +190,8 @@ def recognise(
             return found
     if ours:
         name = next((name for pattern, name in _UNSCRIPTED if pattern.search(target.path)), f"{method} {target.path}")
-        return Endpoint("unscripted", name, host=at["host"], path=target.path)
-    return Endpoint("unknown", f"{method} {target.path}", host=at["host"], path=target.path)
+        return Endpoint("unscripted", name, host=target.host, path=target.path)
+    return Endpoint("unknown", f"{method} {target.path}", host=target.host, path=target.path)
 
 
 def _generation(target: Target, headers: Mapping[str, str], body: Mapping[str, Any] | None) -> Endpoint | None:

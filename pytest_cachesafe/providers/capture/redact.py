@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from hashlib import sha256
+from hashlib import blake2b
 
 from pytest_cachesafe.providers.capture.recognise import Target
 
@@ -30,8 +30,12 @@ _ATTEMPT = re.compile(r"attempt=(\d+)")
 
 def lower_headers(headers: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Names in lower case; repeated ones joined by a comma."""
-    out: dict[str, str] = {}
-    for name, value in headers:
+    pairs = list(headers)
+    out = {name.lower(): value for name, value in pairs}
+    if len(out) == len(pairs):
+        return out
+    out = {}
+    for name, value in pairs:
         name = name.lower()
         out[name] = f"{out[name]}, {value}" if name in out else value
     return out
@@ -62,7 +66,7 @@ def scope_of(target: Target, headers: Mapping[str, str]) -> str:
         value = headers.get(name)
         if value is None:
             continue
-        credential = _CREDENTIAL.search(value)
+        credential = _CREDENTIAL.search(value) if "Credential=" in value else None
         if credential is not None:
             value = credential[1]
             if value.startswith("ASIA"):
@@ -71,11 +75,11 @@ def scope_of(target: Target, headers: Mapping[str, str]) -> str:
         if not secret.startswith(("eyJ", "ya29.")):
             # anthropic and others moved the same key from one header to another between versions.
             parts.append(secret)
-    query = _QUERY_KEY.search(target.query)
+    query = _QUERY_KEY.search(target.query) if target.query else None
     if query is not None:
         parts.append(query[1])
-    project = _PROJECT.search(target.path)
+    project = _PROJECT.search(target.path) if "/projects/" in target.path else None
     if project is not None:
         parts.append(project[1])
     parts += [headers[name] for name in _GROUPS if name in headers]
-    return sha256("\x1f".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+    return blake2b("\x1f".join(parts).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()

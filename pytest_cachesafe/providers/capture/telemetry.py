@@ -21,6 +21,7 @@ __all__ = ["answer", "flush", "is_metadata_host", "is_telemetry", "is_telemetry_
 
 _LANGSMITH = ("/info", "/runs", "/runs/multipart", "/runs/batch", "/sessions", "/feedback")
 _OTLP = ("/v1/traces", "/v1/metrics", "/v1/logs")
+_INGESTED = ("/runs/multipart", "/runs/batch", "/api/public/ingestion")
 _HOSTS = (
     "smith.langchain.com",
     "cloud.langfuse.com",
@@ -51,12 +52,12 @@ def is_telemetry(target: Target) -> bool:
         return target.path == "/v1/traces/ingest"
     if is_telemetry_host(target.name) or target.name in _TOKENS:
         return True
+    if target.path not in _OTLP and not target.path.endswith(_INGESTED):
+        return False
     # Self-hosted LangSmith and OTLP collectors have hosts of their own; on loopback they are the user's.
     from pytest_cachesafe.providers.capture.recognise import is_loopback
 
-    if is_loopback(target.name):
-        return False
-    return target.path in _OTLP or target.path.endswith(("/runs/multipart", "/runs/batch", "/api/public/ingestion"))
+    return not is_loopback(target.name)
 
 
 def answer(method: str, target: Target) -> RawReply:

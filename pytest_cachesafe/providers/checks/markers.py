@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from pytest_cachesafe.providers.exchange import Exchange
 
-__all__ = ["Placed", "count_anywhere", "markers_of"]
+__all__ = ["Placed", "count_anywhere", "markers_in", "markers_of"]
 
 # "block": a tool, system block or content block, or a block inside a tool result. "automatic": the top-level field.
 # "sub": inside a block (a citation). The rest are places no provider reads.
@@ -55,12 +55,17 @@ class Placed:
 
 def markers_of(exchange: Exchange) -> list[Placed]:
     """The markers of a request, in the order tools, system, messages; the top-level field last."""
-    if exchange.api == "converse":
-        return list(_converse(exchange.body))
-    if exchange.api in ("messages", "invoke"):
-        return list(_anthropic(exchange.body))
-    if exchange.api in ("chat", "responses"):
-        return list(_openai(exchange))
+    return markers_in(exchange.api, exchange.body)
+
+
+def markers_in(api: str, body: Mapping[str, Any]) -> list[Placed]:
+    """The same of a body alone, or of a part of it."""
+    if api == "converse":
+        return list(_converse(body))
+    if api in ("messages", "invoke"):
+        return list(_anthropic(body))
+    if api in ("chat", "responses"):
+        return list(_openai(api, body))
     return []
 
 
@@ -161,9 +166,9 @@ def _points(entries: Any, path: str) -> Iterator[Placed]:
             yield Placed(f"{path}[{i}]", "block", entry["cachePoint"], entry)
 
 
-def _openai(exchange: Exchange) -> Iterator[Placed]:
-    key = "input" if exchange.api == "responses" else "messages"
-    for i, item in enumerate(_list(exchange.body.get(key))):
+def _openai(api: str, body: Mapping[str, Any]) -> Iterator[Placed]:
+    key = "input" if api == "responses" else "messages"
+    for i, item in enumerate(_list(body.get(key))):
         if not isinstance(item, Mapping):
             continue
         for name in ("content", "output"):

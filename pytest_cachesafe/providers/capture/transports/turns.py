@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
+from threading import current_thread, main_thread
 from typing import Any
 
 __all__ = ["others_turn", "others_turn_async"]
@@ -19,8 +20,6 @@ _SLEEP = time.sleep
 
 def others_turn() -> None:
     """Between threads: let the others send theirs, half a millisecond."""
-    from threading import current_thread, main_thread
-
     if current_thread() is not main_thread():
         _SLEEP(0.0005)
 
