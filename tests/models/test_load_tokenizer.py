@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -106,14 +107,15 @@ def test_tokenizer_json_finds_its_configuration(tiny_folder: Path, empty_cache: 
     assert loaded.backend.encode("a b a").ids == [1, 2, 1]
 
 
-def test_a_damaged_cache_entry_is_made_again(tiny_folder: Path, empty_cache: Path) -> None:
+def test_a_damaged_cache_entry_is_made_again(
+    tiny_folder: Path, empty_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     load_tokenizer(tiny_folder)
     (entry,) = (empty_cache / "tokenizers").glob("*/backend.json")
     entry.write_text("{", encoding="utf-8")
-    # In another process: this one still has the tokenizer in memory.
-    code = "import sys, pytest_cachesafe.models as m; print(m.load_tokenizer(sys.argv[1]).chat_template)"
-    command = [sys.executable, "-c", code, str(tiny_folder)]
-    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "{{ messages }}"
+    # As in another process: this one still has the tokenizer in memory.
+    monkeypatch.setattr("pytest_cachesafe.models.tokenizer._recent", OrderedDict())
+    assert load_tokenizer(tiny_folder).chat_template == "{{ messages }}"
     assert len(entry.read_text(encoding="utf-8")) > 100
 
 
