@@ -12,10 +12,11 @@ WORKERS ?= 2
 # be linted at all where they lie.
 FAULTY := examples/lint_demo/ examples/provider_traffic/
 LINTED := pytest_cachesafe rules benchmarks $(filter-out $(FAULTY),$(wildcard examples/*/))
-PYTEST := $(BIN)/python -m pytest -n $(WORKERS)
+# Neighbours stay in one worker, which makes what a module or a folder needs once; who is done takes from the other's end.
+PYTEST := $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal
 MAKEFLAGS += --no-print-directory
 
-.PHONY: help demo test test-all bench bench-semantic lint format models encoder engines axe clean
+.PHONY: help demo test test-all bench bench-semantic lint format models bytecode encoder engines axe clean
 
 help:
 	@echo "make demo | test | test-all | bench | bench-semantic | lint | format | clean"
@@ -59,7 +60,11 @@ encoder: $(VENV)/.test
 axe: $(VENV)/.demo
 	@$(BIN)/python tests/support/fetch_axe.py
 
-test: $(VENV)/.sdks models encoder axe
+# Many tests start Python anew, which would compile the package each time where no bytecode may be written (CI).
+bytecode: $(VENV)/.demo
+	-@$(BIN)/python -m compileall -q pytest_cachesafe rules
+
+test: $(VENV)/.sdks bytecode models encoder axe
 	$(PYTEST) -m "not oracle"
 
 # Other implementations to compare with; not among the dev requirements, since they bring many of their own.
@@ -71,8 +76,8 @@ $(VENV)/.oracle: $(VENV)/.sdks
 engines: $(VENV)/.test
 	@$(BIN)/python tests/support/fetch_engines.py
 
-test-all: $(VENV)/.oracle models encoder engines axe
-	$(PYTEST)
+test-all: $(VENV)/.oracle bytecode models encoder engines axe
+	$(PYTEST) --hypothesis-profile deep
 
 # The linter for the same faults that is found on PyPI: measured beside ours, used nowhere else.
 $(VENV)/.bench: $(VENV)/.sdks

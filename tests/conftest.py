@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import NoReturn
 
 import pytest
+from hypothesis import settings
 
 sys.path.insert(0, str(Path(__file__).parent / "support"))
 
@@ -26,10 +27,32 @@ from pytest_cachesafe.prompt import UsageError
 os.environ.setdefault("CACHESAFE_CACHE", str(cache_root(create=False)))
 # A test that reaches for the hub is wrong, and must say so on every machine.
 os.environ["HF_HUB_OFFLINE"] = "1"
+# Several processes at once on few cores: threads of a model that wait for each other take three times the time of one.
+# Before torch is imported, which reads it then.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# Each client of an SDK loads all certificates of the machine (30 ms), and none of these calls leaves it.
+os.environ["SSL_CERT_FILE"] = str(Path(__file__).parent / "support" / "certificate.pem")
+# Half of what hypothesis tries by itself; `make test-all` asks for all of it.
+settings.register_profile("deep", settings.default)
+settings.register_profile("first", settings.default, max_examples=50)
+settings.load_profile("first")
 
 # Where things are before any test changes the environment: a session fixture may first be asked for by such a test.
 _CACHE = os.environ["CACHESAFE_CACHE"]
 _FOLDERS = {name: tokenizer_folder(name) for name in TOKENIZERS}
+
+
+# Folders whose tests load torch or transformers, or start many processes.
+_LONG = ("kv", "models", "examples")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Long tests first, whatever the order of the rest: one worker loads torch, and no worker waits at the end."""
+    folder = Path(__file__).parent
+    items.sort(key=lambda item: item.path.relative_to(folder).parts[0] not in _LONG)
 
 
 def _absent(what: str) -> NoReturn:

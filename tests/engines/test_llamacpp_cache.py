@@ -9,6 +9,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 from naive_llamacpp import NaiveLlamaCpp, NaiveSlot
+from tries import tries
 
 from pytest_cachesafe.engines.cache import PrefixCache
 from pytest_cachesafe.engines.llamacpp.slots import LlamaCppCache, LlamaCppRequest
@@ -302,7 +303,7 @@ def test_options_that_make_no_sense(options: dict[str, object], words: str) -> N
     assert "\n" not in str(caught.value)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=tries(150))
 @given(
     seed=st.integers(0, 2**32),
     slots=st.integers(1, 3),

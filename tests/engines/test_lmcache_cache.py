@@ -6,6 +6,7 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given, settings
 from naive_lmcache import NaiveLMCache
+from tries import tries
 
 from pytest_cachesafe.engines.cache import PrefixCache
 from pytest_cachesafe.engines.lmcache.chunk_store import LMCacheCache, LMCacheRequest
@@ -231,7 +232,7 @@ def test_options_that_make_no_sense(options: dict[str, object], words: str) -> N
     assert "\n" not in str(caught.value)
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=tries(150))
 @given(
     chunk=st.integers(1, 4),
     room=st.none() | st.integers(1, 6),

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_vllm import NaiveVllm
+from tries import tries
 
 from pytest_cachesafe.engines.cache import PrefixCache
 from pytest_cachesafe.engines.vllm.manager import VllmCache
@@ -158,7 +159,7 @@ def test_equal_to_the_slow_model_over_long_runs(seed: int) -> None:
             pair.check()
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=tries(200))
 @given(OPTIONS, st.lists(STEP, max_size=60))
 def test_equal_to_the_slow_model_after_every_step(options: dict[str, Any], steps: list[Any]) -> None:
     pair = Pair(options)

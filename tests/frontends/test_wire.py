@@ -13,13 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from one_agent import ANTHROPIC, BODIES, OPENAI
+from tries import tries
 
 from pytest_cachesafe.frontends.wire import WireFrontEnd, estimate
 from pytest_cachesafe.frontends.wire_bodies import rendered_settings
 from pytest_cachesafe.messages import growing_requests, to_chat
 from pytest_cachesafe.prompt import Chat, Prompt, UsageError
 
-exact = settings(derandomize=True, deadline=None, max_examples=120)
+exact = settings(derandomize=True, deadline=None, max_examples=tries(120))
 
 
 def prompt(obj: Any) -> Prompt:

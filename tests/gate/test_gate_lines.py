@@ -8,6 +8,7 @@ import string
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tries import tries
 
 from pytest_cachesafe.gate import lockfile
 from pytest_cachesafe.gate.entry import Entry
@@ -59,7 +60,7 @@ def test_what_this_version_writes_is_known_without_reading(line: str, monkeypatc
 
 
 @given(st.sampled_from([WHOLE, SMALL]), st.integers(0, 400), st.integers(0, 3), st.text(string.printable, max_size=3))
-@settings(max_examples=500)
+@settings(max_examples=tries(500))
 def test_a_damaged_line_is_never_taken_for_known(line: str, at: int, removed: int, put: str) -> None:
     damaged = (line[:at] + put.replace("\n", "") + line[at + removed :]).rstrip("\n")
     key = key_of(damaged)
@@ -80,7 +81,7 @@ def test_a_damaged_line_is_never_taken_for_known(line: str, at: int, removed: in
     | st.just(10**15)
     | st.just({"a": -1}),
 )
-@settings(max_examples=300)
+@settings(max_examples=tries(300))
 def test_a_value_that_reading_refuses_is_never_known(name: str, value: object) -> None:
     line = json.dumps({**json.loads(WHOLE), name: value})
     assert key_of(line) is None or slowly(line) is not None

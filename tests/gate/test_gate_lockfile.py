@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tries import tries
 
 from pytest_cachesafe.gate.entry import Entry, entry_of
 from pytest_cachesafe.gate.lockfile import dump, parse, read, write
@@ -64,7 +65,7 @@ def test_it_is_ascii_sorted_one_line_each_in_any_order(found: list[Entry]) -> No
 
 
 @given(st.lists(entries(st.sampled_from("abc")), max_size=6), st.lists(entries(st.sampled_from("abc")), max_size=6))
-@settings(max_examples=200)
+@settings(max_examples=tries(200))
 def test_a_union_of_two_gives_each_key_once_or_names_both_lines(ours: list[Entry], theirs: list[Entry]) -> None:
     a, b = by_key(ours), by_key(theirs)
     lines = [*dump(a).splitlines(), *dump(b).splitlines()]

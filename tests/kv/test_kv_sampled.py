@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tries import tries
 
 from pytest_cachesafe.kv import KVProbe
 from pytest_cachesafe.usage import UsageError
@@ -37,7 +38,7 @@ def test_a_known_case(tiny: KVProbe) -> None:
     assert found.as_dict()["lost_tokens"] == prompt + len(parts) - 1 - found.reused_tokens
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=tries(200))
 @given(st.text(min_size=1, max_size=30), st.lists(st.integers(17, 49_151), min_size=1, max_size=8))
 def test_reuse_is_what_both_sequences_begin_with(tiny: KVProbe, prompt: str, sampled: list[int]) -> None:
     found = tiny.reencoded(prompt, sampled)

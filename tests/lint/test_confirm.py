@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tries import tries
 
 from cachesafe_rules.model import Span
 from pytest_cachesafe.lint.confirm import Located
@@ -239,7 +240,7 @@ TEXTS = st.one_of(
 PLACES = st.tuples(*(st.integers(0, 12) for _ in range(4)))
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=tries(150))
 @given(TEXTS, PLACES)
 def test_no_text_and_no_place_makes_it_fail(text: str, where: tuple[int, int, int, int]) -> None:
     located = whole(text)

@@ -7,6 +7,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tries import tries
 
 from pytest_cachesafe.lint.dependencies import FileSets, may_import
 from pytest_cachesafe.lint.project import ProjectIndex
@@ -36,7 +37,7 @@ def spelt(dotted: str, level: int) -> bytes:
     st.sampled_from(["a.py", "pkg/a.py", "pkg/sub/b.py", "x/y.py", "pkg/sub/__init__.py"]),
     st.sampled_from(IMPORTS),
 )
-@settings(deadline=None, max_examples=400)
+@settings(deadline=None, max_examples=tries(400))
 def test_a_file_whose_import_means_another_file_is_always_among_them(
     before: set[str], behind: set[str], importer: str, asked: tuple[str, int]
 ) -> None:

@@ -7,6 +7,7 @@ import ast
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tries import tries
 
 from cachesafe_rules.registry import known_codes
 from pytest_cachesafe.lint.docstrings import code_of
@@ -77,7 +78,7 @@ def test_a_file_without_documentation_of_several_rows_is_not_copied() -> None:
         st.sampled_from(['"""a', "b", '"""', "def f():", "    x = 1", "    '''c", "    '''", "y = 2"]), max_size=12
     )
 )
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=tries(300))
 def test_what_stands_outside_of_constants_is_never_lost(rows: list[str]) -> None:
     parsed = parse("\n".join(rows).encode(), "a.py")
     code = code_of(parsed)

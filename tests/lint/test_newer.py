@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from python_files import STDLIB, difference, python_files
+from tries import tries
 
 from pytest_cachesafe.lint.newer import translate
 from pytest_cachesafe.lint.newer.depth import BRACKETS, LEVELS, PATTERN_BRACKETS, too_deep
@@ -282,7 +283,7 @@ LITERALS = st.tuples(
 
 
 @given(st.lists(LITERALS, min_size=1, max_size=3).map(" ".join))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=tries(200))
 def test_string_literals_are_pythons(code: str) -> None:
     try:
         expected = quiet(code)

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from lint_project import write
 from python_files import STDLIB, difference, python_files
 from test_newer import places
+from tries import tries
 
 import pytest_cachesafe
 from pytest_cachesafe.lint import newer, parse, pieces
@@ -113,7 +114,7 @@ def test_a_part_alone(part: str) -> None:
 
 
 @given(st.lists(st.sampled_from([*PARTS, *FORM_FEEDS]), max_size=8).map("".join), st.sampled_from([1, 20, 100, 1000]))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=tries(300))
 def test_the_tree_is_that_of_the_whole(text: str, enough: int) -> None:
     same(text, enough)
 
@@ -123,13 +124,13 @@ def test_the_tree_is_that_of_the_whole(text: str, enough: int) -> None:
     st.sampled_from([1, 20, 100, 1000]),
     st.sampled_from([1, 50, 2000]),
 )
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=tries(150))
 def test_the_tree_is_that_of_the_whole_in_newer_syntax(text: str, enough: int, entered: int) -> None:
     same_newer(text, enough, entered)
 
 
 @given(st.randoms(use_true_random=False), st.sampled_from([1, 20, 100]))
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=tries(300))
 def test_damage_is_seen(rand: random.Random, enough: int) -> None:
     text = "".join(rand.choices([*PARTS, *FORM_FEEDS], k=5))
     for _ in range(rand.randint(1, 2)):

@@ -8,6 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from one_agent import BODIES
+from tries import tries
 
 from pytest_cachesafe.frontends.wire import WireFrontEnd
 from pytest_cachesafe.messages import conversations, growing_requests, interleaved, is_chat_like, to_chat
@@ -48,7 +49,7 @@ def check_use(obj: Any, wire: str | None) -> None:
     assert "\n" not in said
 
 
-@settings(derandomize=True, deadline=None, max_examples=200, suppress_health_check=[HealthCheck.too_slow])
+@settings(derandomize=True, deadline=None, max_examples=tries(200), suppress_health_check=[HealthCheck.too_slow])
 @given(anything, st.sampled_from([None, *WIRES]))
 def test_any_json(obj: Any, wire: str | None) -> None:
     check_use(obj, wire)
@@ -59,7 +60,7 @@ def places(value: Any, at: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
     return [at, *(place for key, item in inner for place in places(item, (*at, key)))]
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(derandomize=True, deadline=None, max_examples=tries(200))
 @given(st.data())
 def test_real_bodies_with_one_place_spoilt(data: st.DataObject) -> None:
     body = json.loads(json.dumps(BODIES[data.draw(st.sampled_from(sorted(BODIES)))]))

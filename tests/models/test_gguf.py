@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_gguf import from_tokenizer_json, gguf_bytes, tiny_metadata
+from tries import tries
 
 from pytest_cachesafe.models import LoadedTokenizer, ModelWarning, load_tokenizer
 from pytest_cachesafe.models.gguf_file import read_metadata
@@ -52,7 +53,7 @@ def test_same_ids_as_the_tokenizer_json(
     converted, oracle = load_tokenizer(gguf).backend, Tokenizer.from_file(str(folder / "tokenizer.json"))
 
     @given(st.one_of(st.text(max_size=80), st.sampled_from(MIXED)))
-    @settings(max_examples=150, derandomize=True, deadline=None)
+    @settings(max_examples=tries(150), derandomize=True, deadline=None)
     def same(text: str) -> None:
         normalizer = oracle.normalizer
         # llama.cpp has no normalisation; Qwen's tokenizer.json has, which is a difference of the two, not of ours.
@@ -189,7 +190,10 @@ def test_what_cannot_be_used_is_one_line(content: bytes, words: str, gguf: Path,
 
 @given(data=st.data())
 @settings(
-    max_examples=200, derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=tries(200),
+    derandomize=True,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
 )
 def test_damage_never_ends_in_a_traceback_or_in_all_memory(data: st.DataObject, gguf: Path) -> None:
     content = bytearray(gguf_bytes(tiny_metadata()))

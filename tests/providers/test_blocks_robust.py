@@ -8,6 +8,7 @@ import pytest
 from cache_requests import anthropic, user
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tries import tries
 
 from pytest_cachesafe.providers.blocks.layout import Layouter, lay_out
 from pytest_cachesafe.providers.cache.simulate import ProviderCache
@@ -64,7 +65,7 @@ def followed(provider: ProviderCache, layouter: Layouter, exchange: Exchange) ->
 
 
 @given(st.data(), st.sampled_from(sorted(APIS)))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=tries(150))
 def test_any_body_is_followed_or_refused_in_one_line(data: st.DataObject, api: Any) -> None:
     provider, layouter = ProviderCache({}), Layouter()
     models = {"anthropic": "claude-haiku-4-5", "openai": "gpt-6-sol", "bedrock": "x", "gemini": "gemini-2.5-pro"}

@@ -9,6 +9,7 @@ from cache_requests import HOUR, MARK, NO_MINIMUM, anthropic, letters, said, tex
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from naive_anthropic import NaiveCache
+from tries import tries
 
 from pytest_cachesafe.providers.cache.simulate import ProviderCache
 from pytest_cachesafe.providers.exchange import Exchange
@@ -47,7 +48,7 @@ def conversations(draw: st.DrawFn) -> list[tuple[Exchange, float]]:
 
 
 @given(conversations())
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=tries(200))
 def test_the_same_as_the_rules_written_down_plainly(requests: list[tuple[Exchange, float]]) -> None:
     provider, naive = ProviderCache(NO_MINIMUM, letters), NaiveCache()
     for exchange, wait in requests:

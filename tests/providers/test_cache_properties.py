@@ -7,6 +7,7 @@ from typing import Any
 from cache_requests import HOUR, MARK, NO_MINIMUM, anthropic, chat, converse, gemini, letters, said, text, user
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tries import tries
 
 from pytest_cachesafe.providers.cache.counters import counters
 from pytest_cachesafe.providers.cache.simulate import Prediction, ProviderCache
@@ -70,7 +71,7 @@ def length(exchange: Exchange) -> int:
 
 
 @given(any_requests(), st.booleans())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=tries(150))
 def test_counters_always_add_up(requests: list[Exchange], begin: bool) -> None:
     provider = ProviderCache(NO_MINIMUM, letters)
     for exchange in requests:

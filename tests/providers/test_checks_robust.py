@@ -7,6 +7,7 @@ from typing import Any
 
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
+from tries import tries
 
 from pytest_cachesafe import UsageError
 from pytest_cachesafe.providers.checks.result import CacheReport
@@ -76,7 +77,7 @@ def outcome(requests: list[dict[str, Any]], provider: str) -> CacheReport | str:
 
 
 @given(requests_of())
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=tries(150))
 def test_any_body_gives_a_report_or_one_line(given_: tuple[str, list[dict[str, Any]]]) -> None:
     provider, requests = given_
     report = outcome(requests, provider)

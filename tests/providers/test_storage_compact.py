@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tries import tries
 
 from pytest_cachesafe.providers.capture.readers import parse_exchanges, read_exchanges
 from pytest_cachesafe.providers.capture.storage import exchange_lines, write_exchanges
@@ -64,7 +65,7 @@ BODIES = st.fixed_dictionaries(
 )
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=tries(300))
 @given(st.lists(BODIES, min_size=1, max_size=4))
 def test_every_body_comes_back_even_where_it_looks_like_a_reference(bodies: list[dict[str, Any]]) -> None:
     assert [json.dumps(e.body) for e in both(bodies)] == [json.dumps(body) for body in bodies]

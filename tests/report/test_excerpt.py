@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tries import tries
 
 from pytest_cachesafe.report.excerpt import excerpt
 from pytest_cachesafe.report.visible import display_width
@@ -50,7 +51,7 @@ def test_redacted_excerpts_hold_no_text(mode: str) -> None:
     assert "character" in lines[0]
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(derandomize=True, deadline=None, max_examples=tries(200))
 @given(st.text(max_size=60), st.text(max_size=200), st.text(max_size=200), st.integers(40, 120))
 def test_lines_are_three_short_and_plain(shared: str, a: str, b: str, width: int) -> None:
     lines = excerpt(shared + a, shared + b, len(shared), width=width)

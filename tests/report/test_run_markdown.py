@@ -12,6 +12,7 @@ from hostile_text import PAYLOADS, any_payload
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from report_runs import any_run, many
+from tries import tries
 
 from pytest_cachesafe.gate.scenario import Regression, Run, Scenario
 from pytest_cachesafe.report.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, Block, fitted, render
@@ -156,7 +157,7 @@ def test_payloads_in_every_field(payload: str, redact: str) -> None:
     assert "| |" not in seen.bare
 
 
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=tries(150))
 @given(st.data())
 def test_no_text_breaks_out(data: st.DataObject) -> None:
     texts = data.draw(st.lists(any_payload, min_size=1, max_size=5))

@@ -9,6 +9,7 @@ import unicodedata
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tries import tries
 
 from pytest_cachesafe.report.visible import clip, display_width, printable, redact, visible
 
@@ -45,7 +46,7 @@ def test_kept_line_feeds_start_no_command() -> None:
     assert visible("a\n::error::b\n \t##[x]", keep_newlines=True) == "a\n\\x3a:error::b\n \\t\\x23#[x]"
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(derandomize=True, deadline=None, max_examples=tries(300))
 @given(
     st.text(st.characters())
     | st.lists(st.sampled_from(["\n", "::", "##[", "##vso[", "x", "\r", " ", "\x1b"])).map("".join)

@@ -6,6 +6,7 @@ from functools import cache
 
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tries import tries
 
 from pytest_cachesafe.semantic.detect import Detector
 from pytest_cachesafe.semantic.verdict import TextVerdict
@@ -54,7 +55,7 @@ def mirrored(verdict: TextVerdict) -> list[tuple[object, ...]]:
     return [(d.kind, d.tier, d.b, d.a) for d in verdict.differences]
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=tries(300))
 @given(prompts(), prompts())
 def test_symmetric(a: str, b: str) -> None:
     one, other = detector().compare(a, b), detector().compare(b, a)
@@ -62,7 +63,7 @@ def test_symmetric(a: str, b: str) -> None:
     assert one.note == other.note
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=tries(200))
 @given(st.text(max_size=80), st.text(max_size=80))
 @example("\u0130stanbul 3", "istanbul 4")
 @example("9" * 400, "8" * 400)
@@ -81,7 +82,7 @@ def test_identical_prompts_are_never_flagged(a: str) -> None:
     assert detector().compare(a, a) == TextVerdict()
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=tries(200))
 @given(prompts(), prompts(), st.sampled_from([str.lower, str.upper, str.title, str.capitalize]))
 def test_case_never_changes_a_verdict(a: str, b: str, case: object) -> None:
     assert callable(case)
@@ -90,7 +91,7 @@ def test_case_never_changes_a_verdict(a: str, b: str, case: object) -> None:
     assert detector().compare(a, case(a)).differences == ()
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=tries(200))
 @given(
     prompts(),
     prompts(),
@@ -107,7 +108,7 @@ def test_politeness_never_changes_a_verdict(a: str, b: str, before: str, behind:
     assert detector().compare(b, polite).differences == ()
 
 
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=tries(200))
 @given(prompts(), prompts(), st.sampled_from(["?", ".", "!", "??", " ?", "…", "!?", "\n"]))
 def test_final_punctuation_never_changes_a_verdict(a: str, b: str, mark: str) -> None:
     assert core(detector().compare(a, b + mark)) == core(detector().compare(a, b))

@@ -12,6 +12,7 @@ from unicodedata import name as character_name
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tries import tries
 
 from pytest_cachesafe.semantic.detect import Detector
 from pytest_cachesafe.semantic.judge import CollisionJudge
@@ -87,7 +88,7 @@ def embed(texts: Sequence[str]) -> list[list[float]]:
 
 
 @given(st.lists(prompts(), min_size=1, max_size=4), st.integers(0, 10_000))
-@settings(deadline=None, max_examples=120)
+@settings(deadline=None, max_examples=tries(120))
 def test_each_mutant_is_flagged_by_its_own_kind_and_no_twin_is(given_prompts: list[str], seed: int) -> None:
     for mutant in make_mutants(given_prompts, seed=seed, per_prompt=2):
         if mutant.same:
@@ -273,7 +274,7 @@ def shows(text: str) -> bool:
 
 
 @given(st.text(min_size=1, max_size=80).filter(shows))
-@settings(deadline=None, max_examples=200)
+@settings(deadline=None, max_examples=tries(200))
 def test_any_text_can_be_given(text: str) -> None:
     for mutant in make_mutants([text], per_prompt=3):
         assert mutant.text != text

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from tries import tries
 
 from pytest_cachesafe.semantic.detect import Detector
 from pytest_cachesafe.semantic.tables import Tables
@@ -13,7 +14,7 @@ from pytest_cachesafe.semantic.text.scan import scan
 PLAIN = st.text(alphabet="abgetcx '_-./,?!:;\n()\"%$[]{}~@^*\\\té’“🤗İß", max_size=40)
 
 
-@settings(deadline=None, max_examples=500)
+@settings(deadline=None, max_examples=tries(500))
 @given(PLAIN)
 @example("get /users")
 @example("i can't log_in, can i?")

@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tries import tries
 
 from pytest_cachesafe.semantic.judge import CollisionJudge
 from pytest_cachesafe.semantic.sweep.curve import area, curve, smallest_safe
@@ -28,7 +29,7 @@ def binomial_at_most(count: int, n: int, p: float) -> float:
 
 
 @given(st.integers(1, 60).flatmap(lambda n: st.tuples(st.integers(0, n), st.just(n))), st.floats(0.6, 0.999))
-@settings(deadline=None, max_examples=150)
+@settings(deadline=None, max_examples=tries(150))
 def test_the_exact_bounds_are_exact(found: tuple[int, int], confidence: float) -> None:
     """At the bound, so few (or so many) are just as unlikely as the level says."""
     count, n = found

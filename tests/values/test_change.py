@@ -8,6 +8,7 @@ from random import Random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tries import tries
 
 from pytest_cachesafe.values import classify_change
 
@@ -144,7 +145,7 @@ _TEXT = st.lists(
 ).map("".join)
 
 
-@settings(derandomize=True, deadline=None, max_examples=500)
+@settings(derandomize=True, deadline=None, max_examples=tries(500))
 @given(_TEXT, _TEXT, _TEXT)
 def test_symmetrical(before: str, a: str, b: str) -> None:
     one, other = before + a, before + b

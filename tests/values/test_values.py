@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tries import tries
 
 from pytest_cachesafe.values import find_values, value_at
 
@@ -120,7 +121,7 @@ _SOUP = st.lists(
 ).map("".join)
 
 
-@settings(derandomize=True, deadline=None, max_examples=300)
+@settings(derandomize=True, deadline=None, max_examples=tries(300))
 @given(_SOUP)
 def test_values_are_ordered_disjoint_and_exact(text: str) -> None:
     end = 0
@@ -130,7 +131,7 @@ def test_values_are_ordered_disjoint_and_exact(text: str) -> None:
         end = value.end
 
 
-@settings(derandomize=True, deadline=None, max_examples=200)
+@settings(derandomize=True, deadline=None, max_examples=tries(200))
 @given(_SOUP)
 def test_value_at_agrees_with_find_values_in_short_texts(text: str) -> None:
     found = find_values(text)
