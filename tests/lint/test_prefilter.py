@@ -177,8 +177,11 @@ def test_the_switch_of_these_tests_works() -> None:
         assert [(row[0], row[1], row[3]) for row in told(in_memory(files))] == [("go.py", 12, "CSF101")]
 
 
-def test_our_own_sources() -> None:
-    root = Path(pytest_cachesafe.__file__).parent
+@pytest.mark.parametrize(
+    "package", ["gate", "frontends", "stability", pytest.param(".", marks=pytest.mark.oracle, id="all")]
+)
+def test_our_own_sources(package: str) -> None:
+    root = Path(pytest_cachesafe.__file__).parent / package
     filtered = told(on_disk(root))
     with everything_matters():
         assert told(on_disk(root)) == filtered
