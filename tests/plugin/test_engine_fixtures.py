@@ -1,10 +1,8 @@
-"""Fixtures `prefix_cache` and `smollm2`, `cachesafe.engine()` and `.kv()`, and how a ReuseFailure looks in pytest."""
+"""Fixture `prefix_cache`, `cachesafe.engine()`, and how a ReuseFailure looks in pytest."""
 
 from __future__ import annotations
 
 from typing import Any
-
-import pytest
 
 
 def test_an_empty_cache_for_each_test(project: Any) -> None:
@@ -63,20 +61,3 @@ def test_it(cachesafe):
     result = project.run()
     result.assert_outcomes(passed=1)
     assert "never judged" not in result.stdout.str()
-
-
-@pytest.mark.usefixtures("smollm2_gguf")
-def test_a_real_model_is_loaded_once(project: Any) -> None:
-    project.test(
-        """
-def test_one(smollm2):
-    assert smollm2.bytes_per_token() == 30 * 3 * 64 * 2 * 4  # layers, KV heads, head size, K and V, float32
-
-def test_two(smollm2, cachesafe):
-    assert cachesafe.kv() is smollm2
-    assert smollm2.assert_reuse([1] * 20, [[2, 3], [4, 5]], min_reused=0.6, new_tokens=1).reused_tokens == 40
-"""
-    )
-    # In a process of its own: one that drops the modules it loaded cannot load torch a second time.
-    result = project.pytester.runpytest_subprocess("-q", "-p", "pytest_cachesafe.plugin", timeout=240)
-    result.assert_outcomes(passed=2)
