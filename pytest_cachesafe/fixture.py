@@ -263,6 +263,9 @@ class Cachesafe:
         try:
             gate.judge(_Taken(new, name), self._node)
         except GateFailure as failure:
+            if failure.absent:
+                # Nothing to have changed from.
+                raise
             known = isinstance(old, Mapping) and old.get("prefix_hash") not in (None, entry["prefix_hash"])
             where = self._difference(old, new, entry, name) if known else f"snapshot {name!r} changed"
             raise SnapshotChanged(f"{where.rstrip()}\n  {failure}") from None

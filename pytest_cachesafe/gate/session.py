@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from pytest_cachesafe.gate.compare import Difference, compare_entries
+from pytest_cachesafe.gate.compare import Change, Difference, compare_entries
 from pytest_cachesafe.gate.entry import Entry, entry_of
 from pytest_cachesafe.gate.expression import Bound
 from pytest_cachesafe.gate.lockfile import Lock, read, write
@@ -23,6 +23,9 @@ _MOST_UNNAMED = 20
 
 class GateFailure(AssertionError):
     """A check that passed got worse than the lock file allows, or has no entry in it; `str()` says what to do."""
+
+    # It has no entry in it.
+    absent = False
 
 
 def in_ci(environ: Mapping[str, str] = os.environ) -> bool:
@@ -138,7 +141,10 @@ class Gate:
         failing = found.failing
         if failing:
             head = "; ".join(visible(change.text) for change in failing)
-            self._fail(entry, f"{head}\n  if this is meant: pytest --cachesafe-update {_quoted(test)}")
+            self._fail(
+                entry,
+                f"{head}{_most_lost(report, failing)}\n  if this is meant: pytest --cachesafe-update {_quoted(test)}",
+            )
         return found
 
     def _name(self, report: Any, test: str, *, generative: bool) -> str | None:
@@ -182,18 +188,20 @@ class Gate:
         where = f"{self.shown} has no entry for it" if lock is not None else f"there is no {self.shown}"
         advice = "run pytest --cachesafe-update-new-only and commit the file"
         if self.ci:
-            self._fail(entry, f"{where}: {advice}", head="not in the lock file:")
+            self._fail(entry, f"{where}: {advice}", head="not in the lock file:", absent=True)
         else:
             self.told.append((entry.test, f"{entry.name}: {where}; {advice}"))
 
-    def _fail(self, entry: Entry, words: str, *, head: str = "cache regression in") -> None:
+    def _fail(self, entry: Entry, words: str, *, head: str = "cache regression in", absent: bool = False) -> None:
         text = f"{head} {visible(entry.name)}: {words}"
         if self.listener is not None:
             self.listener(entry.test, entry.name, text.split("\n")[0], not self.informational)
         if self.informational:
             self.told.append((entry.test, text.split("\n")[0]))
             return
-        raise GateFailure(text)
+        failure = GateFailure(text)
+        failure.absent = absent
+        raise failure
 
     def _side_by_side(self, before: Entry, now: Entry) -> str:
         rows = [("", "lock file", "now")]
@@ -277,6 +285,17 @@ class Gate:
 
 def _entries(n: int) -> str:
     return f"{n} entr{'y' if n == 1 else 'ies'}"
+
+
+def _most_lost(report: Any, failing: Sequence[Change]) -> str:
+    """A line on where most of it is lost now; empty where the check does not know, or nothing is lost more."""
+    found = getattr(report, "most_lost", None) if any(change.tokens for change in failing) else None
+    if found is None:
+        return ""
+    from pytest_cachesafe.prefix.wording import lost_most
+
+    step, divergence, accepted = found
+    return f"\n  {visible(lost_most(step, divergence, accepted=accepted, exact=report.exact))}"
 
 
 def _quoted(test: str) -> str:

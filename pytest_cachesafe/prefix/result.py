@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_cachesafe.findings import Location, Severity
 from pytest_cachesafe.prefix.accept import Acceptances
+from pytest_cachesafe.prefix.compare import Divergence
 from pytest_cachesafe.prefix.rendered import Missing
 from pytest_cachesafe.prefix.step import Step, Verdict
 from pytest_cachesafe.prefix.toggles import ToggleResult
@@ -177,6 +178,23 @@ class StabilityReport:
             "cause": None if divergence is None else divergence.cause,
             "place": None if divergence is None else _place(divergence.location),
         }  # fmt: skip
+
+    @property
+    def most_lost(self) -> tuple[Step, Divergence, bool] | None:
+        """The step that loses most tokens, failed or not: what ends its prefix there, and whether that is accepted."""
+        step = max(
+            (s for s in self.steps if s.reset is None),
+            key=lambda s: (s.tokens - s.shared_tokens, -s.request),
+            default=None,
+        )
+        if step is None or step.tokens == step.shared_tokens:
+            return None
+        found = [(d, True) for d, _ in step.accepted] + [(d, False) for d in (step.divergence, *step.notes) if d]
+        if not found:
+            return None
+        # An earlier one leaves less of the prefix.
+        divergence, accepted = max(found, key=lambda pair: pair[0].lost_tokens)
+        return step, divergence, accepted
 
     @property
     def severity(self) -> Severity | None:

@@ -12,7 +12,7 @@ from pytest_cachesafe.prefix.compare import Divergence
 from pytest_cachesafe.prefix.rendered import Missing
 from pytest_cachesafe.prefix.step import Step
 
-__all__ = ["missing_sentence", "number", "place", "step_sentence"]
+__all__ = ["lost_most", "missing_sentence", "number", "place", "step_sentence"]
 
 _ORIGINS = {
     "application": "the request itself changed",
@@ -69,6 +69,14 @@ def step_sentence(step: Step, exact: bool) -> str:
     where = "" if divergence.cause == "generation_prompt" else f" in {place(divergence)}"
     what = f"{CAUSES[divergence.cause]}{where}, {_ORIGINS[divergence.origin]}"
     return f"{head}: {what}; {lost}{start}{blocks}"
+
+
+def lost_most(step: Step, divergence: Divergence, *, accepted: bool, exact: bool) -> str:
+    """Where a check loses most, whether it fails for it or not."""
+    about = "" if exact else "about "
+    where = "" if divergence.cause == "generation_prompt" else f" in {place(divergence)}"
+    what = f"{CAUSES[divergence.cause]}{where}{' (accepted)' if accepted else ''}"
+    return f"most at request {step.request}, {about}{number(step.tokens - step.shared_tokens, 'token')}: {what}"
 
 
 def missing_sentence(missing: Sequence[Missing]) -> str:

@@ -105,7 +105,13 @@ def test_a_timestamp_in_the_system_prompt_fails(project: pytest.Pytester) -> Non
         "assert_prefix_stable(chat(4))",
         ("assert_prefix_stable(chat(4, lambda turn: f'It is 10:0{turn}:00. ' + 'manual ' * 90), fail_on=['raises'])"),
     )
-    run(project, ok=1).stdout.fnmatch_lines(["*cache regression in stable: *tokens more of the prefix lost*"])
+    run(project, ok=1).stdout.fnmatch_lines(
+        [
+            "*cache regression in stable: *tokens more of the prefix lost*",
+            "*  most at request 3, about * tokens: a time of day changed in the system text*",
+            "*  if this is meant: *",
+        ]
+    )
     run(project, "--cachesafe-informational").stdout.fnmatch_lines(["*cache regression in stable*"])
 
 

@@ -58,3 +58,12 @@ def test_without_the_cache_folder_it_is_seen_all_the_same(project: pytest.Pytest
     run(project, "--cachesafe-update")
     change(project)
     run(project, "-p", "no:cacheprovider", ok=1).stdout.fnmatch_lines(["*snapshot 'system' changed*"])
+
+
+def test_one_that_is_not_in_the_lock_file_is_not_said_to_have_changed(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CI", "1")
+    result = run(project, "--cachesafe-gate", ok=1)
+    result.stdout.fnmatch_lines(["*not in the lock file: snapshot system: there is no cachesafe.lock.jsonl*"])
+    result.stdout.no_fnmatch_line("*snapshot*changed*")
