@@ -153,7 +153,7 @@ class _Grouper:
             return None
         if request.fresh:
             return self._fresh_parent(request)
-        found = self._exact(request) or self._edited(request) or self._overlapping(request)
+        found = self._exact(request) or self._cut(request) or self._edited(request) or self._overlapping(request)
         if found is not None:
             return found
         # Nothing in common (everything summarised away): the latest chat with the same instructions, if there is one.
@@ -187,6 +187,23 @@ class _Grouper:
                 alike(r.system, request.system),
                 r.index,
             ),
+        )
+
+    def _cut(self, request: _Request) -> _Request | None:
+        """The request that ended with the messages this one builds on, all of them: its oldest were cut off since.
+
+        Looked for before edits: in a window over questions that resemble each other ("question 1", "question 2"),
+        the first one in another wording is not what happened.
+        """
+        base = request.base
+        if not base or request.chain[1] in self.starting:
+            return None
+        answer, wanted = _text(request.messages[base]), request.ids[:base]
+        known = (r for r in self.by_bucket[request.bucket][-_RECENT:] if len(r.ids) > base and r.ids[-base:] == wanted)
+        return max(
+            known,
+            key=lambda r: (r.answered is not None and r.answered == answer, alike(r.system, request.system), r.index),
+            default=None,
         )
 
     def _edited(self, request: _Request) -> _Request | None:

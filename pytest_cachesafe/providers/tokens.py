@@ -46,9 +46,16 @@ class Counter:
         count_tokens: tokens of a text, exactly: `lambda text: len(tokenizer.encode(text))`. It is called with the text
             of one block: the text of a text block, a tool as compact JSON, a call's name and input, the texts of a
             result. None: estimates.
+
+    Raises:
+        UsageError: `count_tokens` is no function.
     """
 
     def __init__(self, count_tokens: Callable[[str], int] | None = None) -> None:
+        if count_tokens is not None and not callable(count_tokens):
+            raise UsageError(
+                f"count_tokens is {type(count_tokens).__name__}; a function that returns a number of tokens is meant"
+            )
         self._count = count_tokens
         self._known: dict[bytes, Tokens] = {}
 

@@ -119,6 +119,13 @@ def test_pruned_and_sliding_histories_follow_the_latest_request() -> None:
     assert parents(*window) == [None, 0, 1, 2, 3]
 
 
+@pytest.mark.parametrize("answer", ["ok", "a{}"])
+def test_a_window_over_questions_that_resemble_each_other_follows_the_latest_request(answer: str) -> None:
+    talk = [t for i in range(7) for t in (f"u:question number {i} of the day", "a:" + answer.format(i))]
+    window = [chat(*talk[max(2 * i - 4, 0) : 2 * i + 1]) for i in range(7)]
+    assert parents(*window) == [None, 0, 1, 2, 3, 4, 5]
+
+
 def test_a_summary_is_compared_with_the_latest_request_whatever_the_answers_were() -> None:
     talk = ["u:what is due?", "a:ok", "u:q2", "a:ok", "u:q3"]
     for summary in ("u:summary of it all", "u:it was asked what is due"):

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from pytest_cachesafe import UsageError, check_requests
 from pytest_cachesafe.providers.capture.raw import RawReply, RawRequest
 from pytest_cachesafe.providers.capture.reply import Failure, Reply, ToolCall
 from pytest_cachesafe.providers.capture.session import capture_traffic
@@ -287,6 +288,18 @@ def test_nothing_of_the_account_is_kept() -> None:
     assert len(first.scope) == 16
 
 
+@pytest.mark.parametrize("key", ["AKIDEXAMPLE", "testing", "a_key.of-mine"])
+def test_signatures_of_one_access_key_are_one_account(key: str) -> None:
+    url = "https://bedrock-runtime.us-east-1.amazonaws.com/model/us.amazon.nova-pro-v1%3A0/converse"
+    given = {"messages": [{"role": "user", "content": [{"text": "hi"}]}]}
+    signed = "AWS4-HMAC-SHA256 Credential={}/20261130/us-east-1/bedrock/aws4_request, SignedHeaders=host, Signature={}"
+    with capture_traffic() as rec:
+        for access, signature in ((key, "0a"), (key, "0b"), ("AKIDOTHER", "0a")):
+            sent(rec, given, url, {"authorization": signed.format(access, signature)})
+    a, b, other = (e.scope for e in rec.exchanges)
+    assert a == b != other
+
+
 def test_tokens_that_are_renewed_are_one_account() -> None:
     url = "https://us-east5-aiplatform.googleapis.com/v1/projects/{}/locations/l/publishers/google/models/g:generateContent"
     given = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}
@@ -432,3 +445,17 @@ def test_a_reply_names_the_miss_where_it_was_asked_to() -> None:
     assert second.diagnostics.cache_miss_reason.type == "system_changed"
     assert third.diagnostics.cache_miss_reason.type == "system_changed"
     assert not hasattr(second.usage, "diagnostics")
+
+
+def test_rules_given_to_a_capture_are_those_of_its_checks() -> None:
+    rules = {"anthropic": {"models": {MODEL: {"minimum": 100_000}}}}
+    marked = [{"type": "text", "text": "word " * 5000, "cache_control": {"type": "ephemeral"}}]
+    with capture_traffic(rules=rules) as rec:
+        sent(rec, body(system=marked))
+    report = rec.assert_cache_safe()
+    assert [(f.code, f.data["minimum"]) for f in report.findings] == [("below-minimum", 100_000)]
+    assert check_requests([rec.exchanges[0].body], rules=rules).findings[0].data["minimum"] == 100_000
+    with pytest.raises(UsageError, match="rules must be a table, not 5"):
+        check_requests([body()], rules=5)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="count_tokens is int; a function that returns a number of tokens is meant"):
+        check_requests([body()], count_tokens=5)  # type: ignore[arg-type]

@@ -206,6 +206,16 @@ def test_an_edit_before_equal_answers_is_an_edit() -> None:
     assert only(check([openai(before), openai(now)], "openai")).code == "history-edited"
 
 
+@pytest.mark.parametrize("answer", ["ok", "answer {}"])
+def test_a_window_over_equal_answers_is_a_cut_history(answer: str) -> None:
+    talk = [m for n in range(7) for m in (user(f"question {n}"), assistant(answer.format(n)))]
+    # Three questions at most: from the fourth request on, one goes each time.
+    report = check([openai(talk[max(2 * n - 4, 0) : 2 * n + 1]) for n in range(7)], "openai")
+
+    found = [(f.code, f.location.request, f.data["against"]) for f in report.findings]
+    assert found == [("history-cut", n, n - 1) for n in range(3, 7)]
+
+
 def test_an_answer_begun_by_the_caller_goes_on() -> None:
     begun = [user("Name a city."), assistant("The city is")]
     whole = [user("Name a city."), assistant("The city is Oslo."), user("Why?")]

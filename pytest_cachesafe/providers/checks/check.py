@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +45,7 @@ def check_requests(
     provider: str = "anthropic",
     model: str | None = None,
     *,
-    rules: Rules | None = None,
+    rules: Rules | Mapping[str, Any] | None = None,
     count_tokens: Callable[[str], int] | None = None,
     prices: bool = True,
     name: str | None = None,
@@ -57,7 +57,7 @@ def check_requests(
             that interleave are told apart. A lone request is judged by the rules for one request.
         provider: "anthropic", "openai", "bedrock" or "gemini", for bodies; exchanges know theirs.
         model: for bodies that name none (Bedrock, Gemini and Azure have it in the path).
-        rules: default: those in force (`load_rules()`).
+        rules: what `load_rules` gives, or entries in the form of `[tool.cachesafe.providers]`; None: those in force.
         count_tokens: tokens of a text; without it numbers are estimates with a band, and say so.
         prices: work out USD where prices are known.
         name: what the report calls itself.
@@ -80,16 +80,17 @@ def check_observed(exchanges: Sequence[Exchange], rules: Rules) -> CacheReport:
 
 def _judged(
     given: Sequence[tuple[Exchange, Chat | None]],
-    rules: Rules | None,
+    rules: Rules | Mapping[str, Any] | None,
     count_tokens: Callable[[str], int] | None,
     *,
     prices: bool,
     name: str | None,
     always: bool,
 ) -> CacheReport:
-    from pytest_cachesafe.providers.rules.load import load_rules
+    from pytest_cachesafe.providers.rules.load import Rules, load_rules
 
-    rules = load_rules() if rules is None else rules
+    # A capture takes overrides as a table, and hands them on to its checks.
+    rules = rules if isinstance(rules, Rules) else load_rules(rules)
     asked = _asked(given, rules)
     weigher = Weigher(rules, count_tokens, prices=prices)
     report = CacheReport(asked[0].exchange.provider, name=name, layout=_render)

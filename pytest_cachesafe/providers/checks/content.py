@@ -278,7 +278,7 @@ def _shape(before: Sequence[Any], now: Sequence[Any]) -> str | None:
         return None
     rest, later = one[same:], other[same:]
     shorter = len(later) < len(rest)
-    if rest[1:2] == later[1:2] and not (shorter and _another(before[same], now[same])):
+    if rest[1:2] == later[1:2] and not _moved_up(rest, later) and not (shorter and _another(before[same], now[same])):
         # One message in another wording, whatever else is said again elsewhere.
         return "history-edited" if rest[1:2] else None
     n = min(len(rest), len(later))
@@ -296,6 +296,11 @@ def _shape(before: Sequence[Any], now: Sequence[Any]) -> str | None:
     if same <= 1 and len(later) + 2 <= len(rest) and not kept & set(later):
         return "history-summarised"
     return None
+
+
+def _moved_up(rest: Sequence[str], later: Sequence[str]) -> bool:
+    """Whether a history goes on from a later message, and only its answers are the same in each place ("ok", "ok")."""
+    return rest[2:3] != later[2:3] and any(rest[n:] == later[: len(rest) - n] for n in range(1, len(rest)))
 
 
 def _another(one: Any, other: Any) -> bool:
