@@ -34,9 +34,14 @@ def summary_lines(hooks: Any, verbosity: int = 0) -> list[str]:
         if len(unused) > most:
             lines.append(f"  … {len(unused) - most} more")
     for key, first, second in gate.lock.contradictions if gate.lock is not None and not gate.update else ():
-        lines.append(
-            f"note: {gate.shown}: lines {first} and {second} contradict each other (both for {visible(key[0])})"
-        )
+        found = gate.seen.get(key)
+        # One of them is what the code does.
+        settled = found is not None and found in gate.lock.rivals[key]
+        if settled and hooks.wrote and gate.new_only:
+            continue
+        advice = ": run pytest --cachesafe-update-new-only to drop what the code does not do" if settled else ""
+        both = f"lines {first} and {second} contradict each other (both for {visible(key[0])}){advice}"
+        lines.append(f"note: {gate.shown}: {both}")
     if hooks.failed:
         lines.append(f"error: {visible(hooks.failed)}")
     if hooks.wrote:

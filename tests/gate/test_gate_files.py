@@ -136,8 +136,8 @@ def test_two_lines_that_contradict_each_other_stay_until_a_run_tells(locked: Any
     assert locked.lock.count("test_b") == 2
     # One of them is what the code does: that one is right.
     locked.lock_path.write_text("".join([*other, *good]))
-    assert "contradict" in locked.says()
-    locked.run("--cachesafe-update-new-only")
+    assert "(both for test_a.py::test_a): run pytest --cachesafe-update-new-only to drop what" in locked.says()
+    assert "contradict each other" not in locked.says("--cachesafe-update-new-only")
     assert locked.lock == "".join(good)
 
 
