@@ -186,6 +186,10 @@ def _excerpts(a: Prompt, b: Prompt, ia: int | None, ib: int | None) -> tuple[str
 def _from(prompt: Prompt, at: int) -> str:
     segment = prompt.segment_at(at)
     end = segment.end if segment is not None and prompt.is_wire and segment.end > at else len(prompt.text)
+    if segment is not None and prompt.is_wire and segment.writer != "data":
+        # The signs around a block say too little: what it holds is what came or went.
+        inside = prompt.segment_at(end)
+        end = inside.end if inside is not None and inside.writer == "data" else end
     return prompt.text[at : min(at + _EXCERPT, end)]
 
 

@@ -216,6 +216,16 @@ def test_a_window_over_equal_answers_is_a_cut_history(answer: str) -> None:
     assert found == [("history-cut", n, n - 1) for n in range(3, 7)]
 
 
+def test_a_block_that_was_taken_out_is_shown() -> None:
+    reminder = text("<reminder> stay polite")
+    before = [user([text("Where is it?"), reminder])]
+    now = [user([text("Where is it?")]), assistant("On its way."), user([text("When?"), reminder])]
+    found = only(check([anthropic(marked_last(before)), anthropic(marked_last(now))]))
+
+    assert found.location.path == "messages[0].content[1]"
+    assert found.data["before"].endswith("<reminder> stay polite")
+
+
 def test_an_answer_begun_by_the_caller_goes_on() -> None:
     begun = [user("Name a city."), assistant("The city is")]
     whole = [user("Name a city."), assistant("The city is Oslo."), user("Why?")]
