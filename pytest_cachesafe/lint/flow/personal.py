@@ -25,6 +25,12 @@ _MACHINE = re.compile(
     r"(?:\w+_)?(?:WORK_?DIR|CWD|VOLUMES))$"
 )
 
+# Whose name stands in a file of settings: a bot's, an organisation's, the owner's.
+_SET_UP = re.compile(
+    r"^(?:\w+_)?(?:org|organi[sz]ation|bot|config|configuration|settings?|cfg|conf|env|environ|args|options|opts|"
+    r"defaults|constants?|preferences|prefs)$"
+)
+
 
 def only_parameters(value: Value) -> bool:
     """Whether a value holds parameters and no source."""
@@ -35,7 +41,9 @@ def personal_attribute(engine: Engine, frame: Frame, node: ast.Attribute) -> Val
     """`user.name`, `page.url`: volatile by its name; None for anything else."""
     owner = dotted_name(node.value).rsplit(".", 1)[-1].lstrip("_")
     name = f"{owner}.{node.attr}"
-    if node.attr in sources.PERSONAL_NAMES:
+    if node.attr in sources.PERSONAL_NAMES and not (
+        node.attr in ("username", "user_name", "user_full_name") and _SET_UP.match(owner.lower())
+    ):
         kind, granularity = sources.PERSONAL_NAMES[node.attr]
         return engine.source(frame, node, kind, granularity, name)
     if node.attr in sources.PERSONAL_FIELDS and sources.PERSONAL_OWNERS.match(owner):

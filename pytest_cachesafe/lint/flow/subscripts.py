@@ -70,6 +70,9 @@ def evaluate_subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Val
             and -len(owner.shape.items) <= key < len(owner.shape.items)
         ):
             return owner.shape.items[key]
+        if isinstance(owner.shape, ListShape) and key == -1 and len(owner.shape.items) > 1:
+            # `[system, *history][-1]`: whatever it is, not what the list begins with.
+            return join_all(list(owner.shape.items[1:]))
     if isinstance(owner.shape, DictShape):
         # A table of functions or texts, chosen by a key that is only known at run time.
         chosen = join_all(list(owner.shape.fields.values()))
