@@ -285,9 +285,10 @@ class Pipeline:
             return Passed([], [], self.crashed, self.warnings, extra_files, self.unread)
         from cachesafe_rules.folding import fold
         from cachesafe_rules.model import ModuleView
+        from pytest_cachesafe.lint.called import Called
         from pytest_cachesafe.lint.conclude import Concluder
         from pytest_cachesafe.lint.flow.analysis import settle
-        from pytest_cachesafe.lint.unused import Dead, unused
+        from pytest_cachesafe.lint.unused import unused
 
         told: dict[str, list[tuple[Rule, Report]]] = {}
         problems: dict[str, tuple[int, int, str]] = {}
@@ -309,13 +310,9 @@ class Pipeline:
             view = ModuleView(name, seen)
             for rule in self.project.rules.on_flows():
                 told.setdefault(name, []).extend((rule, report) for report in self._examiner.checked(rule, name, view))
-        for name in told:
-            dead = Dead(name, self.project.files, self._text)
-            told[name] = [
-                (rule, report)
-                for rule, report in told[name]
-                if not dead.holds(report.span.row, (report.severity or rule.severity) == "note")
-            ]
+        rows = {name: {report.span.row for _, report in reports} for name, reports in told.items() if reports}
+        for name, dead in Called(self.project.files, self._text).dead(rows).items():
+            told[name] = [(rule, report) for rule, report in told[name] if report.span.row not in dead]
         folded = {name: fold(reports) for name, reports in told.items() if reports}
         self._examiner.rest(wholly=any(self._size(name) > LONG for name in folded if name in self.project.files))
         concluded = Concluder(self.project, self.store, self._text).conclude(folded, problems, commented)
