@@ -288,8 +288,10 @@ class Pipeline:
         from pytest_cachesafe.lint.called import Called
         from pytest_cachesafe.lint.conclude import Concluder
         from pytest_cachesafe.lint.flow.analysis import settle
+        from pytest_cachesafe.lint.offered import Offered
         from pytest_cachesafe.lint.unused import unused
 
+        offered = Offered(self.project.root, self.project.files, self._text)
         told: dict[str, list[tuple[Rule, Report]]] = {}
         problems: dict[str, tuple[int, int, str]] = {}
         extra: set[str] = set()
@@ -306,7 +308,8 @@ class Pipeline:
         for name, arrivals in (*settle(results).items(), *self._templates.items()):
             if not self._counts(name):
                 continue
-            seen = [a for a in arrivals if not unused(name, a, self.project.files, self._text)]
+            shown = (offered.printed(a) for a in arrivals if not unused(name, a, self.project.files, self._text))
+            seen = [a for a in shown if a is not None]
             view = ModuleView(name, seen)
             for rule in self.project.rules.on_flows():
                 told.setdefault(name, []).extend((rule, report) for report in self._examiner.checked(rule, name, view))

@@ -1,4 +1,4 @@
-"""Text that is not the head of a request, though a name says so: shown, counted, behind the marker, in the last turn."""
+"""Text that is no head of a request, though a name says so: shown, counted, behind the marker, in the last turn."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from cachesafe_rules.model import Step
@@ -16,11 +17,16 @@ from pytest_cachesafe.lint.flow.values import NOTHING, Const, DictShape, TextFil
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.arguments import Arguments
+    from pytest_cachesafe.lint.flow.atoms import Atoms
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
     from pytest_cachesafe.lint.flow.values import TemplateShape
 
-__all__ = ["fill_template", "filled"]
+__all__ = ["OFFERED", "fill_template", "filled"]
+
+# Begins the step of a value that fills a text which is not known: whether the text prints it must be seen elsewhere.
+OFFERED = "may fill "
+_PLACE = re.compile(r"^(?:\{\{?|<|\[|\$\{?|%\()\s*(\w+)\s*(?:\}?\}|>|\]|\)s|)$")
 
 
 def filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: str, arguments: Arguments) -> Value:
@@ -35,8 +41,14 @@ def filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
         return texted(frame, node, atoms, f"put into text by .{name}()")
     for i, (value, where) in enumerate(zip(arguments.positional, arguments.nodes, strict=False)):
         if fields is None or i in fields or name != "format":
-            given = Value(value.handed()) if isinstance(value.shape, DictShape) else shown(engine, frame, value, node)
+            given = (
+                Value(_handed(frame, node, value, known=fields is not None or file is not None))
+                if isinstance(value.shape, DictShape)
+                else shown(engine, frame, value, node)
+            )
             shown_value = _printed(given, fields, i)
+            if i == 1 and name == "replace" and not isinstance(receiver.shape, (Const, TextFile)):
+                shown_value = _instead(frame, node, arguments.positional[0], shown_value)
             atoms = merge(atoms, shown_value.atoms)
             if file is not None:
                 arrive(engine, frame, where, shown_value, f"template {file}", "system", atoms=shown_value.atoms)
@@ -46,13 +58,35 @@ def filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
             continue
         found = _printed(shown(engine, frame, value, where), fields, key).atoms
         if found:
-            step = Step(frame.module.name, getattr(where, "lineno", 1), f"fills {{{key}}}")
+            words = "fills " if fields is not None or file is not None else OFFERED
+            step = Step(frame.module.name, getattr(where, "lineno", 1), f"{words}{{{key}}}")
             found = {k: a.at(step) for k, a in found.items()}
             atoms = merge(atoms, found)
             if file is not None:
                 arrive(engine, frame, where, value, f"template {file}", "system", atoms=found)
     atoms = merge(atoms, arguments.rest.atoms)
     return texted(frame, node, atoms, f"put into text by .{name}()")
+
+
+def _instead(frame: Frame, node: ast.Call, old: Value, new: Value) -> Value:
+    """`text.replace("{now}", new)` of a text that is not known."""
+    place = _PLACE.match(old.shape.value) if isinstance(old.shape, Const) and isinstance(old.shape.value, str) else None
+    if place is None or not new.atoms:
+        return new
+    step = Step(frame.module.name, node.lineno, f"{OFFERED}{{{place[1]}}}")
+    return Value({k: a.at(step) for k, a in new.atoms.items()}, new.shape, new.latent)
+
+
+def _handed(frame: Frame, node: ast.Call, value: Value, *, known: bool) -> Atoms:
+    """What a dict brings along, field by field."""
+    if known or not isinstance(value.shape, DictShape):
+        return value.handed()
+    atoms = Value(value.atoms, None, value.latent).all_atoms()
+    for key, item in value.shape.fields.items():
+        step = Step(frame.module.name, node.lineno, f"{OFFERED}{{{key}}}")
+        one = Value(EMPTY, DictShape({key: item})).handed()
+        atoms = merge(atoms, {k: a.at(step) for k, a in one.items()})
+    return atoms
 
 
 def _shared(engine: Engine, frame: Frame, node: ast.Call) -> bool:
