@@ -11,7 +11,7 @@ AGENT_CALLEES = re.compile(
     r"(?:Agent|Assistant|Crew|Swarm|Team|create_react_agent|create_agent|create_deep_agent|create_supervisor)"
     r"(?!\w*(?:Tool|Events?|Message|Response|Results?|Output|Finish|Action|Step|Error|Exception|Info|Status|State|"
     r"Record|Entry|Logs?|Metrics?|Usage|Stats|Summary|Card|Row|DTO|Schema|Out|Read|View|Snapshot|Trace|Span|Metadata|"
-    r"Details?|Report|Node)$)\w*$"
+    r"Details?|Report|Node|Executions?|Jobs?|Invocation)$)\w*$"
 )
 
 # What a set of tools is called, or of what a schema lists.
