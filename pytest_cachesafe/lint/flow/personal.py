@@ -24,6 +24,11 @@ _MACHINE = re.compile(
     r"PWD|LANG|LANGUAGE|LC_\w+|PATH|VIRTUAL_ENV|CONDA_PREFIX|CONDA_DEFAULT_ENV|\w*WORKING_DIR(?:ECTORY)?|"
     r"(?:\w+_)?(?:WORK_?DIR|CWD|VOLUMES))$"
 )
+# Whose names are the installation's own: `config.username`, `bot.username`.
+_SETTINGS = re.compile(
+    r"^(?:config|cfg|conf|settings?|env|environ|defaults|options|bot|me|org|organi[sz]ation|credentials?|creds|auth|"
+    r"db|database|proxy|connection|smtp|imap)$"
+)
 
 
 def only_parameters(value: Value) -> bool:
@@ -35,7 +40,7 @@ def personal_attribute(engine: Engine, frame: Frame, node: ast.Attribute) -> Val
     """`user.name`, `page.url`: volatile by its name; None for anything else."""
     owner = dotted_name(node.value).rsplit(".", 1)[-1].lstrip("_")
     name = f"{owner}.{node.attr}"
-    if node.attr in sources.PERSONAL_NAMES:
+    if node.attr in sources.PERSONAL_NAMES and not _SETTINGS.match(owner):
         kind, granularity = sources.PERSONAL_NAMES[node.attr]
         return engine.source(frame, node, kind, granularity, name)
     if node.attr in sources.PERSONAL_FIELDS and sources.PERSONAL_OWNERS.match(owner):
@@ -55,7 +60,7 @@ def personal_attribute(engine: Engine, frame: Frame, node: ast.Attribute) -> Val
 def personal_item(engine: Engine, frame: Frame, node: ast.Subscript, key: str) -> Value | None:
     """`request["user_id"]`: volatile by its name; None for anything else."""
     owner = dotted_name(node.value).rsplit(".", 1)[-1].lstrip("_")
-    if key in sources.PERSONAL_NAMES and owner not in ("config", "settings", "env", "environ", "defaults"):
+    if key in sources.PERSONAL_NAMES and not _SETTINGS.match(owner):
         return engine.source(frame, node, *sources.PERSONAL_NAMES[key], f"{owner}[{key!r}]")
     if key in sources.PERSONAL_FIELDS and sources.PERSONAL_OWNERS.match(owner):
         return engine.source(frame, node, "user", "user", f"{owner}[{key!r}]")

@@ -32,6 +32,10 @@ _CLOCK_WORD = re.compile(
 )
 # What is no text of a prompt, wherever it stands.
 _IDENTIFIERS = re.compile(r"(?:^|_)(?:(?:u|gu|ul)?id|ids|session|thread|run|trace|request|conversation|key|token|url)$")
+_SCREENS = re.compile(
+    r"(?:^|_)(?:renderer|console|cli|tui|ui|gui|view|widget|display|screen|terminal|window|printer|panel|page|log|"
+    r"logger|chat_?log|chat_?view|transcript|notifier)$"
+)
 # Words for anything that is called: that a model is asked must be seen from something else.
 _ANYTHING = frozenset(("invoke", "ainvoke", "call", "acall", "ask", "respond"))
 _MESSAGE_BASES = re.compile(r"Message|BaseModel|TypedDict|Schema|Struct|Content|Part$|Prompt|Msg")
@@ -125,11 +129,17 @@ def _keywords(engine: Engine, frame: Frame, node: ast.Call, function: Value, las
     ):
         # chat(system, messages)
         arrive(engine, frame, arguments.nodes[0], arguments.positional[0], f"system text of {last}()")
-    if last in sinks.SYSTEM_METHODS and arguments.positional:
+    if last in sinks.SYSTEM_METHODS and arguments.positional and not _is_screen(node):
         arrive(engine, frame, arguments.nodes[0], arguments.positional[0], f"system message ({last})")
     elif last in sinks.USER_METHODS:
         for value in arguments.every():
             user_text(engine, frame, value)
+
+
+def _is_screen(node: ast.Call) -> bool:
+    """`renderer.add_system_message(…)`: a line for the eyes of a user."""
+    owner = node.func.value if isinstance(node.func, ast.Attribute) else None
+    return owner is not None and bool(_SCREENS.search(dotted_name(owner).rpartition(".")[2].lower()))
 
 
 def _option(engine: Engine, frame: Frame, arguments: Arguments) -> None:
