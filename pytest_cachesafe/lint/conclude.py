@@ -22,6 +22,11 @@ __all__ = ["Concluder", "Conclusion"]
 
 _SYNTAX = "CSF901"
 _TEMPLATES = re.compile(r"(?:^|/)(?:\w*templates?|cookiecutter\w*|scaffold\w*|\{\{[^/]*)(?=/)")
+_TEMPLATE_LINE = re.compile(
+    r"^[ \t]*(?:\{%-?\s*(?:if|for|set|block|extends|import|from|include|macro|raw|endif|else|elif)\b|"
+    r"(?:import|from|class|def)\s+\{\{)",
+    re.MULTILINE,
+)
 
 
 class Conclusion(NamedTuple):
@@ -172,9 +177,12 @@ class Concluder:
         return made
 
     def _is_template(self, name: str) -> bool:
-        """Whether a file of Python is still to be filled in: placeholders, in a folder of templates."""
-        text = self._text(name) if _TEMPLATES.search(name.lower()) else None
-        return text is not None and ("{{" in text or "{%" in text)
+        """Whether a file of Python is still to be filled in: a line that is a template's, or placeholders in a folder
+        of templates."""
+        text = self._text(name)
+        if text is None or ("{{" not in text and "{%" not in text):
+            return False
+        return _TEMPLATE_LINE.search(text) is not None or _TEMPLATES.search(name.lower()) is not None
 
     def _from_report(self, name: str, rule: Rule, report: Report, warnings: list[str]) -> Finding | None:
         span = report.span

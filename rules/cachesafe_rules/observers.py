@@ -28,8 +28,8 @@ _FUNCTIONS = re.compile(
 
 # Where people read: `renderer.add_system_message(…)` prints a line.
 _SCREENS = re.compile(
-    r"(?:^|_)(?:renderer|ui|gui|tui|console|views?|widgets?|logger|display|screen|terminal|printer|stdout|"
-    r"panel|toast|statusbar|notifier)$"
+    r"(?:^|_)(?:renderer|ui|gui|tui|cli|console|views?|widgets?|logger|display|screen|terminal|printer|stdout|"
+    r"panel|page|transcript|toast|statusbar|notifier)$"
 )
 _LOGS = re.compile(r"^_*(?:\w+_)?(?:log|trace|audit|print)(?:$|_)")
 _COUNTS = re.compile(r"^_*(?:count|estimate|measure|num)_|_(?:tokens?|token_count)$")

@@ -18,6 +18,7 @@ from pytest_cachesafe.lint.flow.values import Cls, DictShape, Ext, Func, ListSha
 from pytest_cachesafe.lint.tables import sinks
 
 if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.atoms import Atoms
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
 
@@ -55,7 +56,7 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
                 value,
                 f"messages that every conversation begins with ({dotted_name(target)})",
                 "few_shot",
-                atoms=value.all_atoms(),
+                atoms=_said(value),
             )
         elif target.attr in ("content", "text") and _is_first_message(target.value):
             arrive(engine, frame, node, value, _first_message(target.value))
@@ -156,6 +157,17 @@ def _is_history(value: Value) -> bool:
         and shape.exact
         and sum(isinstance(i.shape, DictShape) and "role" in i.shape.fields for i in shape.items) > 1
     )
+
+
+def _said(value: Value) -> Atoms:
+    """What the messages of a list say, without the ids and times that are kept with them."""
+    atoms = value.atoms
+    for item in value.shape.items if isinstance(value.shape, ListShape) else ():
+        fields = item.shape.fields if isinstance(item.shape, DictShape) else {}
+        for name in ("content", "parts", "text"):
+            if name in fields:
+                atoms = merge(atoms, fields[name].all_atoms())
+    return atoms
 
 
 def _is_tool_attribute(engine: Engine, frame: Frame, target: ast.Attribute, node: ast.expr) -> bool:

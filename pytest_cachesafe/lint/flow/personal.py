@@ -24,11 +24,10 @@ _MACHINE = re.compile(
     r"PWD|LANG|LANGUAGE|LC_\w+|PATH|VIRTUAL_ENV|CONDA_PREFIX|CONDA_DEFAULT_ENV|\w*WORKING_DIR(?:ECTORY)?|"
     r"(?:\w+_)?(?:WORK_?DIR|CWD|VOLUMES))$"
 )
-
-# Whose name stands in a file of settings: a bot's, an organisation's, the owner's.
-_SET_UP = re.compile(
-    r"^(?:\w+_)?(?:org|organi[sz]ation|bot|config|configuration|settings?|cfg|conf|env|environ|args|options|opts|"
-    r"defaults|constants?|preferences|prefs)$"
+# Whose names are the installation's own: `config.username`, `bot.username`.
+_SETTINGS = re.compile(
+    r"^(?:\w+_)?(?:config|configuration|cfg|conf|settings?|env|environ|defaults|options|prefs|bot|me|org|organi[sz]ation|credentials?|creds|auth|"
+    r"db|database|proxy|connection|smtp|imap)$"
 )
 
 
@@ -41,9 +40,7 @@ def personal_attribute(engine: Engine, frame: Frame, node: ast.Attribute) -> Val
     """`user.name`, `page.url`: volatile by its name; None for anything else."""
     owner = dotted_name(node.value).rsplit(".", 1)[-1].lstrip("_")
     name = f"{owner}.{node.attr}"
-    if node.attr in sources.PERSONAL_NAMES and not (
-        node.attr in ("username", "user_name", "user_full_name") and _SET_UP.match(owner.lower())
-    ):
+    if node.attr in sources.PERSONAL_NAMES and not _SETTINGS.match(owner):
         kind, granularity = sources.PERSONAL_NAMES[node.attr]
         return engine.source(frame, node, kind, granularity, name)
     if node.attr in sources.PERSONAL_FIELDS and sources.PERSONAL_OWNERS.match(owner):
@@ -63,7 +60,7 @@ def personal_attribute(engine: Engine, frame: Frame, node: ast.Attribute) -> Val
 def personal_item(engine: Engine, frame: Frame, node: ast.Subscript, key: str) -> Value | None:
     """`request["user_id"]`: volatile by its name; None for anything else."""
     owner = dotted_name(node.value).rsplit(".", 1)[-1].lstrip("_")
-    if key in sources.PERSONAL_NAMES and owner not in ("config", "settings", "env", "environ", "defaults"):
+    if key in sources.PERSONAL_NAMES and not _SETTINGS.match(owner):
         return engine.source(frame, node, *sources.PERSONAL_NAMES[key], f"{owner}[{key!r}]")
     if key in sources.PERSONAL_FIELDS and sources.PERSONAL_OWNERS.match(owner):
         return engine.source(frame, node, "user", "user", f"{owner}[{key!r}]")
