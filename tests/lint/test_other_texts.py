@@ -79,3 +79,26 @@ def test_the_name_of_a_bot_is_a_setting(tmp_path: Path) -> None:
     text = "def build({0}, chat):\n    return [{{'role': 'system', 'content': f'You: {{{0}.username}}.'}}, *chat]\n"
     assert codes(tmp_path / "bot", a=text.format("bot")) == []
     assert codes(tmp_path / "person", a=text.format("person")) == ["CSF105"]
+
+
+FOUND = """
+from pathlib import Path
+
+
+def persona(slug):
+    found = {}
+    return {}
+
+
+def build_system_prompt(slug):
+    return "You are " + persona(slug)
+"""
+
+
+@pytest.mark.parametrize(
+    "one", ["list(Path('x').glob(f'{slug}*.txt'))[0].read_text()", "next(Path('x').glob(f'{slug}*')).read_text()"]
+)
+def test_one_file_that_a_pattern_finds(tmp_path: Path, one: str) -> None:
+    every = "'|'.join(p.read_text() for p in Path('x').glob(f'{slug}*.txt'))"
+    assert codes(tmp_path / "one", a=FOUND.replace("{}", one, 1).replace("{}", "found")) == []
+    assert codes(tmp_path / "every", a=FOUND.replace("{}", every, 1).replace("{}", "found")) == ["CSF202"]

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.lint.flow.atoms import merge, volatile_atoms
-from pytest_cachesafe.lint.flow.derive import cut, item_of, iterated
+from pytest_cachesafe.lint.flow.derive import cut, first_match, item_of, iterated
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.personal import environment, personal_item
@@ -88,6 +88,8 @@ def evaluate_subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Val
     positional = isinstance(node.slice, (ast.Slice, ast.UnaryOp)) or (
         isinstance(index.shape, Const) and isinstance(index.shape.value, int)
     )
+    if positional and not isinstance(node.slice, ast.Slice):
+        return first_match(Value(atoms))
     return Value(atoms) if positional else item_of(Value(atoms))
 
 
