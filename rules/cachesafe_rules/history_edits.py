@@ -230,7 +230,7 @@ def assigned(shape: Shape) -> Iterator[tuple[Span, str]]:
         if not _free(shape, binding.function, binding.conditions):
             continue
         for loop in _loops(binding.conditions):
-            if loop.test is None or loop.target is None:
+            if loop.test is None or loop.target is None or _is_search(loop.test, binding.conditions):
                 continue
             ranged = loop.test.call is not None and last_part(loop.test.call.name) == "range"
             over = _over(loop.test)
@@ -241,6 +241,12 @@ def assigned(shape: Shape) -> Iterator[tuple[Span, str]]:
                 or (ranged and root.kind == "subscript" and is_history(root.items[0]))
             ) and (why := _why(shape, binding, value, _index_of(loop.test, loop.target))):
                 yield binding.span, why
+
+
+def _is_search(iterable: Expr, conditions: tuple[Condition, ...]) -> bool:
+    """`for m in reversed(messages): if m["role"] == "user"`: the newest question is looked for."""
+    call = iterable.call
+    return call is not None and last_part(call.name) == "reversed" and _of_people(conditions)
 
 
 def _of_people(conditions: tuple[Condition, ...]) -> bool:
@@ -407,5 +413,16 @@ def first_rewritten(shape: Shape) -> Iterator[tuple[Span, str]]:
             value = value.entries.get("content", value)
         if value.call is not None and value.call.args and last_part(value.call.name).endswith("Message"):
             value = value.call.args[0]
+        if any(_is_cut(part) for part in walk(value)):
+            # What stands behind a marker in it is taken off.
+            continue
         if found := changing_value(shape, binding.function, value):
             yield binding.span, f"the first message is rewritten with {found}"
+
+
+def _is_cut(expr: Expr) -> bool:
+    """`text[:place]`."""
+    if expr.kind != "subscript" or expr.items[1].kind != "slice":
+        return False
+    lower, upper, _ = expr.items[1].items
+    return lower.kind == "constant" and lower.value is None and upper.kind in ("name", "call")

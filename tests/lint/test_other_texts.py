@@ -102,3 +102,39 @@ def test_one_file_that_a_pattern_finds(tmp_path: Path, one: str) -> None:
     every = "'|'.join(p.read_text() for p in Path('x').glob(f'{slug}*.txt'))"
     assert codes(tmp_path / "one", a=FOUND.replace("{}", one, 1).replace("{}", "found")) == []
     assert codes(tmp_path / "every", a=FOUND.replace("{}", every, 1).replace("{}", "found")) == ["CSF202"]
+
+
+CUT = """
+TAIL = "<!-- what changes -->"
+
+
+def build(history, question):
+    text = f"You are a clerk.{TAIL}It is {datetime.now()}"
+    messages = [{"role": "system", "content": text}, *history]
+    sent = str(messages[0].get("content"))
+    place = sent.find(TAIL)
+    if place != -1:
+        messages[0]["content"] = sent[:LIMIT]
+    messages.append({"role": "user", "content": question})
+    return messages
+"""
+
+
+def test_a_head_that_is_cut_at_a_marker(tmp_path: Path) -> None:
+    assert codes(tmp_path / "cut", a=NOW + CUT.replace("LIMIT", "place")) == []
+    assert "CSF101" in codes(tmp_path / "short", a=NOW + CUT.replace("LIMIT", "4000"))
+
+
+SEARCH = """
+def build(client, history):
+    for message in {}:
+        if message["role"] == "user":
+            message["content"] = message["content"] + str(datetime.now())
+            break
+    return client.chat.completions.create(model="m", messages=history)
+"""
+
+
+def test_the_newest_question_is_looked_for_from_the_end(tmp_path: Path) -> None:
+    assert codes(tmp_path / "end", a=NOW + SEARCH.format("reversed(history)")) == []
+    assert codes(tmp_path / "front", a=NOW + SEARCH.format("history")) == ["CSF307"]

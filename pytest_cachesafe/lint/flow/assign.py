@@ -10,6 +10,7 @@ from pytest_cachesafe.lint.flow.arrive import arrive
 from pytest_cachesafe.lint.flow.atoms import Atom, is_order, merge
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.classes import base_words
+from pytest_cachesafe.lint.flow.cuts import head_is_cut
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.marks import new_mark, role_of
 from pytest_cachesafe.lint.flow.messages import tools, user_text
@@ -62,6 +63,8 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
             arrive(engine, frame, node, value, _first_message(target.value))
     elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
         key = target.slice.value
+        if key in ("content", "text"):
+            head_is_cut(engine, frame, target, node)
         if isinstance(key, str) and (key in sinks.SYSTEM_KEYS or key == "system"):
             arrive(engine, frame, node, value, f"{key!r} of a request")
         elif key in ("content", "text") and _is_system_dict(engine, frame, target.value):

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.lint.flow.atoms import merge, volatile_atoms
+from pytest_cachesafe.lint.flow.cuts import cut_at_marker
 from pytest_cachesafe.lint.flow.derive import cut, first_match, item_of, iterated
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.module import dotted_name
@@ -45,6 +46,8 @@ def evaluate_subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Val
     if isinstance(owner.shape, Ext) and owner.shape.dotted == "os.environ":
         return environment(engine, frame, node, index)
     if any(a.source is not None for a in owner.atoms.values()):
+        if cut_at_marker(engine, frame, node):
+            return NOTHING
         granularity = _sliced(node)
         if granularity is not None:
             return cut(Value(volatile_atoms(merge(owner.atoms, owner.latent))), granularity)
