@@ -238,9 +238,18 @@ def assigned(shape: Shape) -> Iterator[tuple[Span, str]]:
             names = {part.name for part in walk(loop.target) if part.kind == "name"}
             if (
                 (is_history(over) and root.name in names)
-                or (ranged and root.kind == "subscript" and is_history(root.items[0]))
+                or (ranged and _indexed_by(root, names))
             ) and (why := _why(shape, binding, value, _index_of(loop.test, loop.target))):
                 yield binding.span, why
+
+
+def _indexed_by(root: Expr, names: set[str | None]) -> bool:
+    """`messages[i]` of a loop's own `i`; `messages[-1]` is the newest message in each round."""
+    return (
+        root.kind == "subscript"
+        and is_history(root.items[0])
+        and any(part.kind == "name" and part.name in names for part in walk(root.items[1]))
+    )
 
 
 def _of_people(conditions: tuple[Condition, ...]) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.assembled import assembled_lists, role_and_content
 from cachesafe_rules.changing import changing_value
-from cachesafe_rules.expressions import is_history, last_part, walk, words_of_name
+from cachesafe_rules.expressions import is_constant_name, is_history, last_part, walk, words_of_name
 from cachesafe_rules.model import Call, Expr, MessageList
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Shape, shape_of
@@ -243,7 +243,10 @@ def _newest_first(shape: Shape, found: MessageList) -> Expr | None:
             names = [
                 part
                 for part in walk(item.content)
-                if part.kind in ("name", "attribute") and not _assembled(shape, found.function, part)
+                if part.kind in ("name", "attribute")
+                and not is_constant_name(part)
+                and shape.resolve(found.function, part).kind != "constant"
+                and not _assembled(shape, found.function, part)
             ]
             if any(not _NEWEST.isdisjoint(words_of_name(part)) for part in names):
                 return item.expr

@@ -11,7 +11,7 @@ from cachesafe_rules.model import Expr, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Part, Shape, shape_of
 from cachesafe_rules.tools_per_turn import by_kind, tested
-from cachesafe_rules.turns import is_setup, is_side_call
+from cachesafe_rules.turns import is_setup, is_side_call, sent_again
 
 __all__ = ["ModelPerCall"]
 
@@ -38,6 +38,8 @@ class ModelPerCall(Rule):
     model had seen. Effort and thinking settings are rendered into the prompt at Anthropic (messages always void, tools
     and system for some models: "Prompt caching", Claude Platform Docs, read 2026-11-29) and are part of the prefix at
     OpenAI ("Prompt caching", OpenAI docs, copy of 2026-09-20).
+
+    A request that is sent once more because the answer was empty is no switch and is not reported.
 
     What to do
     ----------
@@ -128,6 +130,8 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
     for request in shape.requests:
         if is_setup(request.function) or is_side_call(request.function):
             continue
+        if sent_again(shape, request.function, request.conditions):
+            continue
         for field in (*_MODEL, *_EFFORT):
             if field not in request.fields:
                 continue
@@ -155,6 +159,7 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
         if (
             (key in _MODEL or key in _EFFORT)
             and not is_side_call(binding.function)
+            and not sent_again(shape, binding.function, binding.conditions)
             and (why := tested(shape, binding.function, binding.conditions, ()))
         ):
             yield binding.span, "model" if key in _MODEL else "reasoning effort", why

@@ -31,6 +31,11 @@ SEND = frozenset(
 _SAME = frozenset(
     {"list", "tuple", "copy", "deepcopy", "reversed", "chain", "filter", "sorted", "cast", "convert_to_messages"}
 )
+# What a message holds that goes to a model; a row of a database or of an export has fields beside them.
+_OF_MESSAGES = frozenset(
+    {"role", "content", "parts", "text", "name", "type", "id", "tool_calls", "tool_call_id", "function_call",
+     "cache_control", "reasoning_content", "refusal", "images", "audio", "thinking", "tool_name"}
+)  # fmt: skip
 _DEPTH = 12
 
 
@@ -200,7 +205,11 @@ class Shape:
             if found.expr is not None and _is_request_list(found):
                 self._visit(found.expr, found.function, found.span, found.conditions, seen)
         builders = {item.function for item in self.view.lists}
-        builders |= {display.function for display in self.view.dicts if "role" in display.expr.entries}
+        builders |= {
+            display.function
+            for display in self.view.dicts
+            if "role" in display.expr.entries and _OF_MESSAGES.issuperset(display.expr.entries)
+        }
         for binding in self.view.bindings:
             if binding.operator == "=" and self._is_chat(binding) and binding.target is not None:
                 self._visit(binding.target, binding.function, binding.span, binding.conditions, seen)
