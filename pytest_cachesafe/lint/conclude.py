@@ -22,6 +22,8 @@ __all__ = ["Concluder", "Conclusion"]
 
 _SYNTAX = "CSF901"
 _TEMPLATES = re.compile(r"(?:^|/)(?:\w*templates?|cookiecutter\w*|scaffold\w*|\{\{[^/]*)(?=/)")
+# `{%- if cookiecutter.agent == "adk" %}` begins a line of no Python.
+_PLACEHOLDERS = re.compile(r"^[ \t]*\{%[-+]?\s*(?:if|for|raw|set|block|macro|include|extends|from)\b", re.MULTILINE)
 
 
 class Conclusion(NamedTuple):
@@ -172,9 +174,12 @@ class Concluder:
         return made
 
     def _is_template(self, name: str) -> bool:
-        """Whether a file of Python is still to be filled in: placeholders, in a folder of templates."""
-        text = self._text(name) if _TEMPLATES.search(name.lower()) else None
-        return text is not None and ("{{" in text or "{%" in text)
+        """Whether a file of Python is still to be filled in: statements of a template on lines of their own, or
+        placeholders in a folder of templates."""
+        text = self._text(name) or ""
+        return bool(_PLACEHOLDERS.search(text)) or (
+            bool(_TEMPLATES.search(name.lower())) and ("{{" in text or "{%" in text)
+        )
 
     def _from_report(self, name: str, rule: Rule, report: Report, warnings: list[str]) -> Finding | None:
         span = report.span

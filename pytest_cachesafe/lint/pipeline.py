@@ -287,6 +287,7 @@ class Pipeline:
         from cachesafe_rules.model import ModuleView
         from pytest_cachesafe.lint.conclude import Concluder
         from pytest_cachesafe.lint.flow.analysis import settle
+        from pytest_cachesafe.lint.one_shot import OneShot
         from pytest_cachesafe.lint.unused import Dead, unused
 
         told: dict[str, list[tuple[Rule, Report]]] = {}
@@ -311,10 +312,12 @@ class Pipeline:
                 told.setdefault(name, []).extend((rule, report) for report in self._examiner.checked(rule, name, view))
         for name in told:
             dead = Dead(name, self.project.files, self._text)
+            once = OneShot(name, self._text)
             told[name] = [
                 (rule, report)
                 for rule, report in told[name]
                 if not dead.holds(report.span.row, (report.severity or rule.severity) == "note")
+                and not once.holds(rule.code, report)
             ]
         folded = {name: fold(reports) for name, reports in told.items() if reports}
         self._examiner.rest(wholly=any(self._size(name) > LONG for name in folded if name in self.project.files))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cachesafe_rules.model import Arrival
 
-__all__ = ["Dead", "unused"]
+__all__ = ["Dead", "parsed", "unused"]
 
 _DEFINES = re.compile(rb"^(?:async def|def|class) ", re.MULTILINE)
 
@@ -51,7 +51,7 @@ class Dead:
         self._files = files
         self._read = read
         self._data = (read(name) if name.endswith(".py") else None) or b""
-        self._body = _parsed(self._data)
+        self._body = parsed(self._data)
         self._known: dict[tuple[str, bool], bool] = {}
 
     def holds(self, row: int, public: bool) -> bool:
@@ -95,7 +95,8 @@ class Dead:
         return used
 
 
-def _parsed(data: bytes) -> list[ast.stmt]:
+def parsed(data: bytes) -> list[ast.stmt]:
+    """The statements of a module; none where it cannot be parsed."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

@@ -160,8 +160,7 @@ def _fresh(shape: Shape, function: str, value: Expr) -> str | None:
         own = own.call.args[1]
     # What is put into a field is judged where it is put, what a function gives where it returns.
     inside = own.kind in ("attribute", "subscript") or (
-        own.call is not None
-        and (last_part(own.call.name) == "get" or bool(shape.local_function(own.call, function)))
+        own.call is not None and (last_part(own.call.name) == "get" or bool(shape.local_function(own.call, function)))
     )
     if found := None if inside else volatile_in(shape, function, own, stored=_fallbacks(shape, own)):
         return found.rstrip(",")

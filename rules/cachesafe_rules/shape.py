@@ -36,6 +36,8 @@ _OF_MESSAGES = frozenset(
     {"role", "content", "parts", "text", "name", "type", "id", "tool_calls", "tool_call_id", "function_call",
      "cache_control", "reasoning_content", "refusal", "images", "audio", "thinking", "tool_name"}
 )  # fmt: skip
+# What asks something of messages, or takes one of them, and sends none.
+_LOOKS = frozenset({"next", "any", "all", "sum", "len", "max", "min", "join", "set", "str", "print", "dict"})
 _DEPTH = 12
 
 
@@ -312,7 +314,8 @@ class Shape:
             same = last_part(call.name) in _SAME or call.name.endswith("from_iterable")
             inner = arg.items[0] if arg.kind == "star" else arg
             sliced = inner.kind == "subscript" and is_history(inner.items[0])
-            if same or is_history(inner) or sliced or inner.kind == "comprehension":
+            taken = inner.kind == "comprehension" and last_part(call.name) not in _LOOKS
+            if same or is_history(inner) or sliced or taken:
                 yield Part(inner, function, inner.span, conditions)
         if call.receiver is not None and last_part(call.name) == "copy":
             yield Part(call.receiver, function, span, conditions)

@@ -251,6 +251,9 @@ def _counts(conditions: tuple[Condition, ...]) -> bool:
     for condition in conditions:
         if condition.test is not None and condition.kind in ("if", "while"):
             test = condition.test
+            if any(item.kind == "constant" and item.value in (0, 1) for item in test.items):
+                # Whether there is anything behind the first message.
+                continue
             if test.kind == "operation" and any(
                 item.call is not None and item.call.name == "len" for item in test.items
             ):

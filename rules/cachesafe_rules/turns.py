@@ -8,10 +8,19 @@ from collections.abc import Iterable
 from cachesafe_rules.changing import is_local, takes_turn
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, walk, words, words_of_name
 from cachesafe_rules.model import Condition, Expr
-from cachesafe_rules.shape import Shape
+from cachesafe_rules.shape import Request, Shape
 from cachesafe_rules.volatile import volatile_in
 
-__all__ = ["is_setup", "is_side_call", "is_switch", "overflow_guarded", "sent_again", "takes_turn_text", "turn_test"]
+__all__ = [
+    "is_setup",
+    "is_side_call",
+    "is_single",
+    "is_switch",
+    "overflow_guarded",
+    "sent_again",
+    "takes_turn_text",
+    "turn_test",
+]
 
 _OVERFLOW = frozenset(
     {"token", "tokens", "tok", "context", "ctx", "overflow", "exceed", "exceeds", "exceeded", "budget", "compact",
@@ -88,6 +97,31 @@ def _speaks_of_overflow(shape: Shape, function: str, test: Expr) -> bool:
         if part.kind == "name":
             exprs += [binding.value for binding in shape.bindings(function, part)[:4] if binding.value is not None]
     return not _OVERFLOW.isdisjoint(words(*exprs))
+
+
+def is_single(shape: Shape, request: Request) -> bool:
+    """Whether a request is one question, with a system text or without: all of its messages are written down."""
+    messages, function = request.messages, request.function
+    if messages is None:
+        return False
+    written = [messages]
+    if messages.kind == "name":
+        bound = [item for item in shape.bindings(function, messages) if item.function == function]
+        written = [item.value for item in bound if item.value is not None and item.operator == "="]
+        if not written or len(written) != len(bound):
+            return False
+        for call in shape.mutations(function, messages):
+            if last_part(call.name) not in ("append", "insert") or call.in_loop or not call.args:
+                return False
+            written.append(Expr("list", call.span, items=[call.args[-1]]))
+    roles = []
+    for found in written:
+        if found.kind != "list":
+            return False
+        for item in found.items:
+            role = shape.resolve(function, item).entries.get("role")
+            roles.append(role.value if role is not None else None)
+    return bool(roles) and all(role in ("system", "developer", "user") for role in roles)
 
 
 def sent_again(shape: Shape, function: str, conditions: Iterable[Condition]) -> bool:
