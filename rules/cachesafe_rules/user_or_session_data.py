@@ -17,7 +17,7 @@ class UserOrSessionData(ArrivalRule):
     stable text behind it, often thousands of tokens, is computed and stored once per user or session instead of once
     for all; first requests never find anything cached.
 
-    What differs at the end of a long system text is not reported where the request is visibly that text and one question.
+    What differs at the end of a long system text is not reported where the request is visibly that and one question.
 
     ## What to do
 
