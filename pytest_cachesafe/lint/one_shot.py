@@ -31,7 +31,9 @@ if TYPE_CHECKING:
 __all__ = ["OneShot"]
 
 # Rules on values in system texts. Text that is recalled is kept only where a chat or an agent is to be seen.
-_CODES = frozenset({"CSF101", "CSF102", "CSF103", "CSF104", "CSF105", "CSF106", "CSF107", "CSF108", "CSF109"})
+_CODES = frozenset(
+    {"CSF101", "CSF102", "CSF103", "CSF104", "CSF105", "CSF106", "CSF107", "CSF108", "CSF109", "CSF201", "CSF202"}
+)
 _MEMORY = "CSF109"
 # Calls that take a text for a moment: counted, told to somebody.
 _LOOKED_AT = frozenset({"len", "print", "debug", "info", "warning", "log", "count_tokens", "encode", "str", "strip"})
@@ -81,7 +83,7 @@ class OneShot:
     def _requests(self, function: Function, row: int, end: int, depth: int = 2) -> list[tuple[ast.expr, Function]]:
         """The system texts of the requests that the text of a statement goes into; none if one of them may be a chat,
         or if it goes elsewhere as well."""
-        whole = list(single_requests(function))
+        whole = list(single_requests(function, self._known))
         out = [(sent.system, function) for sent in whole if _overlaps(sent.system, row, end)]
         if out:
             return out

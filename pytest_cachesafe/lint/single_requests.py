@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 from pytest_cachesafe.lint.behind import Function, called, own_nodes, spelt
@@ -16,6 +17,8 @@ _SYSTEM = frozenset({"system", "developer"})
 _SYSTEM_KEYS = frozenset({"system", "system_prompt", "system_instruction", "instructions", "system_message"})
 _USER_KEYS = frozenset({"prompt", "user_prompt", "user_message", "contents", "input", "user_input", "user"})
 _CLASSES = {"SystemMessage": "system", "HumanMessage": "user", "UserMessage": "user"}
+# What holds or names earlier messages.
+_PAST = re.compile(r"messages|history|conversation|session|thread|previous|resume|memory")
 _GROWING = frozenset({"append", "extend"})
 
 
@@ -26,7 +29,7 @@ class Sent(NamedTuple):
     users: list[ast.expr]
 
 
-def single_requests(function: Function) -> Iterator[Sent]:
+def single_requests(function: Function, known: Mapping[str, list[Function]]) -> Iterator[Sent]:
     """The requests of a function that are no chat for certain."""
     parents: dict[int, ast.AST] = {}
     nodes = list(own_nodes(function))
@@ -39,7 +42,7 @@ def single_requests(function: Function) -> Iterator[Sent]:
             if sent is not None and _stays(node, parents, function, bool(sent.users)) and _asks(sent.users, function):
                 yield sent
         elif isinstance(node, ast.Call):
-            sent = _of_call(node)
+            sent = _of_call(node, known)
             if sent is not None and sent.users and _asks(sent.users, function):
                 yield sent
 
@@ -74,25 +77,35 @@ def _of_list(node: ast.List) -> Sent | None:
     return Sent(systems[0], users)
 
 
-def _of_call(node: ast.Call) -> Sent | None:
+def _of_call(node: ast.Call, known: Mapping[str, list[Function]]) -> Sent | None:
     """`create(system=…, messages=[{"role": "user", …}])`, `ask(system_prompt=…, prompt=…)`."""
-    given = {keyword.arg: keyword.value for keyword in node.keywords}
-    if None in given:
-        return None
+    given = {keyword.arg or "": keyword.value for keyword in node.keywords}
     systems = [given[key] for key in _SYSTEM_KEYS if key in given]
-    past = [given[key] for key in ("messages", "history", "chat_history") if key in given]
+    past = {key: value for key, value in given.items() if _PAST.search(key)}
     users = [given[key] for key in _USER_KEYS if key in given]
-    if len(systems) != 1:
+    if len(systems) != 1 or "" in given:
         return None
-    for value in past:
-        if not isinstance(value, ast.List):
+    for value in past.values():
+        messages = [_message(item) for item in value.elts] if isinstance(value, ast.List) else [None]
+        if isinstance(value, ast.Constant) and value.value is None:
+            continue
+        if any(message is None or message[0] != "user" for message in messages):
             return None
-        for item in value.elts:
-            message = _message(item)
-            if message is None or message[0] != "user":
-                return None
-            users.append(message[1])
-    return Sent(systems[0], users) if len(users) == 1 else None
+        users += [message[1] for message in messages if message is not None]
+    if len(users) != 1 or (not past and _remembers(node, known)):
+        return None
+    return Sent(systems[0], users)
+
+
+def _remembers(node: ast.Call, known: Mapping[str, list[Function]]) -> bool:
+    """Whether the object's own method is called, and nothing says that it adds no messages of its own."""
+    receiver = node.func.value if isinstance(node.func, ast.Attribute) else None
+    if not isinstance(receiver, ast.Name) or receiver.id not in ("self", "cls"):
+        return False
+    methods = known.get(called(node), [])
+    return not methods or any(
+        isinstance(part, ast.Attribute) and _PAST.search(part.attr) for method in methods for part in own_nodes(method)
+    )
 
 
 def _stays(node: ast.List, parents: dict[int, ast.AST], function: Function, asks: bool) -> bool:
@@ -130,14 +143,14 @@ def _stays(node: ast.List, parents: dict[int, ast.AST], function: Function, asks
 
 
 def _asks(users: list[ast.expr], function: Function) -> bool:
-    """Whether the user's message is another one each time: it begins with something that is no fixed text."""
+    """Whether the user's message is another one each time, or no more than a line."""
     return all(_fixed_front(user, function) <= CLOSING for user in users)
 
 
 def _fixed_front(expr: ast.expr, function: Function) -> int:
     """How much fixed text a message begins with; a text without anything else is fixed as a whole."""
     if isinstance(expr, ast.Constant):
-        return CLOSING * 10
+        return len(str(expr.value))
     if isinstance(expr, ast.Name):
         given = [
             node.value

@@ -107,3 +107,19 @@ def test_a_template_with_its_own_statements_is_no_broken_file(tmp_path: Path) ->
     broken = "import os\n{%- if spoken %}\nimport wave\n{%- endif %}\n"
     assert codes(tmp_path, broken) == []
     assert codes(tmp_path, broken.replace("{%-", "{").replace("%}", "}")) == ["CSF901"]
+
+
+OWN = HEAD + (
+    "class Helper:\n    def ask(self, asked):\n        text = RULES + f'It is {{datetime.datetime.now():%H:%M}}.'\n"
+    "        return {call}\n\n"
+    "    def send(self, system_prompt, prompt):\n        return self.client.ask(system_prompt, {sent})\n"
+)
+
+
+def test_a_method_that_keeps_the_chat_is_no_single_question(tmp_path: Path) -> None:
+    call = "self.send(system_prompt=text, prompt=asked)"
+    assert codes(tmp_path, OWN.format(call=call, sent="prompt")) == []
+    assert codes(tmp_path, OWN.format(call=call, sent="[*self.history, prompt]")) == ["CSF101"]
+    assert codes(tmp_path, OWN.format(call=call.replace("send", "talk"), sent="prompt")) == ["CSF101"]
+    told = "self.talk(system_prompt=text, prompt=asked, history=[])"
+    assert codes(tmp_path, OWN.format(call=told, sent="prompt")) == []
