@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.assembled import assembled_lists
 from cachesafe_rules.changing import changing_piece, changing_value, pieces_of
-from cachesafe_rules.expressions import is_constant_name, is_history, last_part, spelt, static_length
+from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, spelt, static_length
 from cachesafe_rules.model import Expr, MessageList, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Request, Shape, shape_of
@@ -19,6 +19,7 @@ __all__ = ["ChangingBeforeStable"]
 _SYSTEM = ("system", "instructions", "system_prompt", "system_instruction", "system_message")
 # Fixed text behind a changing piece that is worth a report, in characters.
 _ENOUGH = 200
+_CACHED = frozenset({"cached", "cacheable", "cache"})
 _HELP = "fixed text first, then the history; what the turn brings goes into the newest user message"
 
 
@@ -173,6 +174,9 @@ def _in_fields(shape: Shape) -> Iterator[tuple[Span, str, str]]:
                 yield from _in_blocks(shape, request.function, text)
             elif what := _before_text(shape, request.function, text):
                 yield text.span, what, "fixed text"
+            elif text.call is not None and not _CACHED.isdisjoint(name_words(last_part(text.call.name))):
+                # It puts a marker between what stays and what changes, as its name says.
+                continue
             elif chat and (what := changing_value(shape, request.function, request.fields[field])):
                 yield text.span, what, f"the history ({chat})"
 

@@ -46,7 +46,8 @@ _ROUNDS = frozenset({"single", "multi", "one", "multiple", "max"})
 _SETUP = ("__init__", "__post_init__", "__new__", "setup", "configure", "main", "from_config", "model_post_init")
 _SETUP_STARTS = ("create_agent", "make_agent", "build_agent", "get_agent", "create_llm", "get_llm", "make_llm", "init_")
 _SIDE = frozenset(
-    {"title", "summary", "summarize", "summarise", "summarization", "summarizer", "classify", "classifier", "intent",
+    {"title", "summary", "summarize", "summarise", "summarization", "summarizer", "summarized",
+     "summarised", "classify", "classifier", "intent",
      "suggest", "suggestions", "rewrite", "extract", "extraction", "judge", "rubric", "goal", "critic", "evaluate",
      "evaluation", "eval", "compact", "compaction", "condense", "compress", "compressor", "log", "print", "format",
      "display", "render", "preview", "export", "trace", "telemetry", "record", "span", "audit", "estimate", "guard",

@@ -86,7 +86,20 @@ def tool_message(call, result):
 def step(messages, call, result):
     {use}
 """
+CLEARED = """
+class Chat:
+    def {name}(self, keep):
+        kept = self.history[-keep:]
+        self.history = kept
 
+    def ask(self, text):
+        return self.client.chat.completions.create(model="m", messages=self.history)
+"""
+SPLIT = """
+def ask(client, history, question, docs):
+    system = {name}("Rules", docs)
+    return client.messages.create(model="m", max_tokens=9, system=system, messages=history)
+"""
 SILENT = {
     "an empty answer": ("CSF306", RETRY.format(test="not words.strip()")),
     "a constant first": ("CSF302", FIRST.format(content="GREETING_FOR_USER")),
@@ -100,6 +113,8 @@ SILENT = {
     "the open message": ("CSF307", OPEN.format(index="-1")),
     "looked up": ("CSF307", LOOKUP.format(made='next(m for m in messages if m["role"] == "user")')),
     "rows": ("CSF303", ROWS.format(more=', "trace": message.trace')),
+    "cleared on demand": ("CSF303", CLEARED.format(name="clear_history")),
+    "a marker by its name": ("CSF301", SPLIT.format(name="split_cached_prompt")),
     "anything behind the first": ("CSF303", BARE.format(least=1)),
 }
 FOUND = {
@@ -112,6 +127,8 @@ FOUND = {
     "an earlier message": ("CSF307", OPEN.format(index="i"), 5),
     "filtered": ("CSF307", LOOKUP.format(made='list(m for m in messages if m["role"] == "user")'), 3),
     "messages": ("CSF303", ROWS.format(more=""), 4),
+    "trimmed": ("CSF303", CLEARED.format(name="trim_history"), 4),
+    "no marker by its name": ("CSF301", SPLIT.format(name="split_prompt"), 3),
     "a window": ("CSF303", BARE.format(least=20), 3),
 }
 
