@@ -159,7 +159,7 @@ class Concluder:
     def _fresh(self, name: str, reports: Sequence[tuple[Rule, Report]], problem: tuple[int, int, str] | None) -> _Made:
         made = _Made([], [], [])
         syntax = self._rules.get(_SYNTAX) if problem is not None else None
-        if problem is not None and syntax is not None and not self._is_template(name):
+        if problem is not None and syntax is not None and not self._is_template(name, problem[0]):
             row, column, message = problem
             span = Span(name, row, column, row, column + 1)
             made.told.append((_finding(syntax, message, span, "fix the syntax: this file was not checked", None), []))
@@ -176,13 +176,15 @@ class Concluder:
         made.told[:] = [(finding, sources) for finding, (_, sources) in zip(marked, made.told, strict=True)]
         return made
 
-    def _is_template(self, name: str) -> bool:
-        """Whether a file of Python is still to be filled in: a line that is a template's, or placeholders in a folder
-        of templates."""
+    def _is_template(self, name: str, row: int) -> bool:
+        """Whether a file of Python is still to be filled in: a line that is a template's where reading stopped or
+        behind it (in front of it such a line was read as part of a string), or placeholders in a folder of templates.
+        """
         text = self._text(name)
         if text is None or ("{{" not in text and "{%" not in text):
             return False
-        return _TEMPLATE_LINE.search(text) is not None or _TEMPLATES.search(name.lower()) is not None
+        rest = "\n".join(split_rows(text)[max(0, row - 2) :])
+        return _TEMPLATE_LINE.search(rest) is not None or _TEMPLATES.search(name.lower()) is not None
 
     def _from_report(self, name: str, rule: Rule, report: Report, warnings: list[str]) -> Finding | None:
         span = report.span

@@ -289,6 +289,7 @@ class Pipeline:
         from pytest_cachesafe.lint.conclude import Concluder
         from pytest_cachesafe.lint.flow.analysis import settle
         from pytest_cachesafe.lint.offered import Offered
+        from pytest_cachesafe.lint.one_shot import OneShot
         from pytest_cachesafe.lint.overridden import Overridden
         from pytest_cachesafe.lint.persons import Persons
         from pytest_cachesafe.lint.unused import unused
@@ -317,6 +318,9 @@ class Pipeline:
             view = ModuleView(name, seen)
             for rule in self.project.rules.on_flows():
                 told.setdefault(name, []).extend((rule, report) for report in self._examiner.checked(rule, name, view))
+        for name in told:
+            once = OneShot(name, self._text)
+            told[name] = [(rule, report) for rule, report in told[name] if not once.holds(rule.code, report)]
         rows = {name: {report.span.row for _, report in reports} for name, reports in told.items() if reports}
         overridden = Overridden(self.project.files, self._text)
         never = {name: overridden.rows(name, asked) for name, asked in rows.items()}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cachesafe_rules.model import Arrival
 
-__all__ = ["unused"]
+__all__ = ["parsed", "unused"]
 
 _DEFINES = re.compile(rb"^(?:async def|def|class) ", re.MULTILINE)
 
@@ -34,3 +36,13 @@ def unused(name: str, arrival: Arrival, files: Iterable[str], read: Callable[[st
         if text is not None and word in text and (stem in text or b"import *" in text):
             return False
     return True
+
+
+def parsed(data: bytes) -> list[ast.stmt]:
+    """The statements of a module; none where it cannot be parsed."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return ast.parse(data).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return []
