@@ -18,6 +18,8 @@ class UserOrSessionData(ArrivalRule):
     for all; first requests never find anything cached.
 
     What differs at the end of a long system text is not reported where the request is visibly that and one question.
+    Names out of settings (`config.username`, `bot.username`) are no user's, nor is `user_name` in a larger program that
+    nowhere tells users apart.
 
     ## What to do
 

@@ -138,3 +138,9 @@ def build(client, history):
 def test_the_newest_question_is_looked_for_from_the_end(tmp_path: Path) -> None:
     assert codes(tmp_path / "end", a=NOW + SEARCH.format("reversed(history)")) == []
     assert codes(tmp_path / "front", a=NOW + SEARCH.format("history")) == ["CSF307"]
+
+
+def test_a_template_in_a_string_excuses_no_broken_file(tmp_path: Path) -> None:
+    broken = "PAGE = '''\n{% if x %}\n'''\n\n\ndef build(:\n    return []\n"
+    assert codes(tmp_path / "broken", a=broken) == ["CSF901"]
+    assert codes(tmp_path / "template", a="import os\n{%- if cookiecutter.x %}\nimport re\n{%- endif %}\n") == []
