@@ -111,10 +111,10 @@ TAIL = "<!-- what changes -->"
 def build(history, question):
     text = f"You are a clerk.{TAIL}It is {datetime.now()}"
     messages = [{"role": "system", "content": text}, *history]
-    sent = str(messages[0].get("content"))
-    place = sent.find(TAIL)
+    system_text = str(messages[0].get("content"))
+    place = system_text.find(TAIL)
     if place != -1:
-        messages[0]["content"] = sent[:LIMIT]
+        messages[0]["content"] = system_text[:LIMIT]
     messages.append({"role": "user", "content": question})
     return messages
 """

@@ -9,6 +9,7 @@ from pytest_cachesafe.lint.flow.atoms import merge, volatile_atoms
 from pytest_cachesafe.lint.flow.cuts import cut_at_marker
 from pytest_cachesafe.lint.flow.derive import cut, first_match, item_of, iterated
 from pytest_cachesafe.lint.flow.evaluate import evaluate
+from pytest_cachesafe.lint.flow.marks import marks_of, vote
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.personal import environment, personal_item
 from pytest_cachesafe.lint.flow.values import (
@@ -47,6 +48,9 @@ def evaluate_subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Val
         return environment(engine, frame, node, index)
     if any(a.source is not None for a in owner.atoms.values()):
         if cut_at_marker(engine, frame, node):
+            for mark in marks_of(owner):
+                # The name it goes by stands for the text that is still whole.
+                vote(engine, frame, mark, "behind")
             return NOTHING
         granularity = _sliced(node)
         if granularity is not None:
