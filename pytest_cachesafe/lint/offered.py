@@ -10,7 +10,7 @@ import ast
 import os
 import re
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -33,13 +33,15 @@ _PASSED_OVER = frozenset(
 # Larger files are data, and in larger projects nobody can say that there is none.
 _LARGEST = 1_000_000
 _MOST = 20_000
+# A few files and no text beside them: the template lies elsewhere.
+_FEWEST = 20
 _DOCUMENTED = re.compile(r"^(?:readme|changelog|contributing|license|news|history)\b", re.IGNORECASE)
 
 
 class Offered:
     """Asks whether the project has a text that prints what is offered. `read` gives the bytes of one of its files."""
 
-    def __init__(self, root: str, files: Iterable[str], read: Callable[[str], bytes | None]) -> None:
+    def __init__(self, root: str, files: Collection[str], read: Callable[[str], bytes | None]) -> None:
         self._root = root
         self._files = files
         self._read = read
@@ -73,7 +75,7 @@ class Offered:
             if data is not None and word in data and _in_code(data, place):
                 return True
         texts = self._text_files()
-        if texts is None:
+        if texts is None or (not texts and len(self._files) < _FEWEST):
             return True
         for path in texts:
             try:

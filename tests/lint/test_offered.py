@@ -59,7 +59,12 @@ def test_a_placeholder_that_a_text_has(tmp_path: Path, way: str, name: str, text
     ],
 )
 def test_what_only_looks_like_a_template(tmp_path: Path, name: str, text: str) -> None:
-    assert codes(tmp_path, a__py=PROGRAM % FILLS["format"], **{name: text}) == []
+    base = "base: You are {name}, a clerk.\n"
+    assert codes(tmp_path, a__py=PROGRAM % FILLS["format"], texts__yaml=base, **{name: text}) == []
+
+
+def test_a_few_files_say_nothing_of_the_template(tmp_path: Path) -> None:
+    assert codes(tmp_path, a__py=PROGRAM % FILLS["format"]) == ["CSF101"]
 
 
 def test_a_text_that_is_known_needs_no_search(tmp_path: Path) -> None:
