@@ -35,7 +35,10 @@ _LARGEST = 1_000_000
 _MOST = 20_000
 # A few files and no text beside them: the template lies elsewhere.
 _FEWEST = 20
-_DOCUMENTED = re.compile(r"^(?:readme|changelog|contributing|license|news|history)\b", re.IGNORECASE)
+_DOCUMENTED = re.compile(
+    r"^(?:readme|changelog|contributing|license|news|history|pyproject|setup|tox|requirements|package(?:-lock)?)\b",
+    re.IGNORECASE,
+)
 
 
 class Offered:
