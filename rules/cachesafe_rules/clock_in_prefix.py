@@ -23,8 +23,9 @@ class ClockInPrefix(ArrivalRule):
     `frozen-clock`.
 
     A time at the end of a long system text is not reported where the request is visibly that text and one question.
-    Nor is one that is only offered to a template (`text.format(now=now)`) where no text of the project prints it, one
-    in a block of its own behind the last marker, or one behind a marker at which the system text is cut.
+    Nor is one of the values that a helper offers to all templates (`text.format(**known())`) where no text of the
+    project prints it, one in a block of its own behind the last marker, or one behind a marker at which the system text
+    is cut.
 
     ## What to do
 

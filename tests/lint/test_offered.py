@@ -9,17 +9,17 @@ from lint_project import places, write
 
 from pytest_cachesafe.lint.run import lint
 
-FILLS = {
-    "format": "text.format(now=now, name=name)",
-    "dict": "text.format_map({'now': now, 'name': name})",
-    "replace": "text.replace('{name}', name).replace('{now}', now)",
-}
+FILLS = {"format": "text.format(**variables)", "dict": "text.format_map(variables)"}
 PROGRAM = """
 from datetime import datetime
 
 
+def known(name):
+    return {"now": datetime.now().isoformat(), "name": name}
+
+
 def build(text, name, history):
-    now = datetime.now().isoformat()
+    variables = known(name)
     return [{"role": "system", "content": %s}, *history]
 """
 
@@ -67,6 +67,11 @@ def test_a_few_files_say_nothing_of_the_template(tmp_path: Path) -> None:
     assert codes(tmp_path, a__py=PROGRAM % FILLS["format"]) == ["CSF101"]
 
 
+@pytest.mark.parametrize("fill", ["text.format(now=datetime.now())", "text.replace('{now}', str(datetime.now()))"])
+def test_a_clock_that_is_read_for_this_text(tmp_path: Path, fill: str) -> None:
+    assert codes(tmp_path, a__py=PROGRAM % fill, texts__yaml="base: You are {name}, a clerk.\n") == ["CSF101"]
+
+
 def test_a_text_that_is_known_needs_no_search(tmp_path: Path) -> None:
-    program = PROGRAM % "'You are {name}. It is {now}.'.format(now=now, name=name)"
+    program = PROGRAM % "'You are {name}. It is {now}.'.format(**variables)"
     assert codes(tmp_path, a__py=program) == ["CSF101"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from cachesafe_rules.model import Step
@@ -17,7 +16,7 @@ from pytest_cachesafe.lint.flow.values import NOTHING, Const, DictShape, TextFil
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.arguments import Arguments
-    from pytest_cachesafe.lint.flow.atoms import Atoms
+    from pytest_cachesafe.lint.flow.atoms import Atom, Atoms
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
     from pytest_cachesafe.lint.flow.values import TemplateShape
@@ -26,7 +25,6 @@ __all__ = ["OFFERED", "fill_template", "filled"]
 
 # Begins the step of a value that fills a text which is not known: whether the text prints it must be seen elsewhere.
 OFFERED = "may fill "
-_PLACE = re.compile(r"^(?:\{\{?|<|\[|\$\{?|%\()\s*(\w+)\s*(?:\}?\}|>|\]|\)s|)$")
 
 
 def filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: str, arguments: Arguments) -> Value:
@@ -47,34 +45,24 @@ def filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
                 else shown(engine, frame, value, node)
             )
             shown_value = _printed(given, fields, i)
-            if i == 1 and name == "replace" and not isinstance(receiver.shape, (Const, TextFile)):
-                shown_value = _instead(frame, node, arguments.positional[0], shown_value)
             atoms = merge(atoms, shown_value.atoms)
             if file is not None:
                 arrive(engine, frame, where, shown_value, f"template {file}", "system", atoms=shown_value.atoms)
+    written = {keyword.arg for keyword in node.keywords}
     for key, (value, where) in arguments.keywords.items():
         if fields is not None and key not in fields:
             # Given, but not printed.
             continue
         found = _printed(shown(engine, frame, value, where), fields, key).atoms
         if found:
-            words = "fills " if fields is not None or file is not None else OFFERED
-            step = Step(frame.module.name, getattr(where, "lineno", 1), f"{words}{{{key}}}")
-            found = {k: a.at(step) for k, a in found.items()}
+            known = fields is not None or file is not None or key in written
+            row = getattr(where, "lineno", 1)
+            found = {k: a.at(_filling(frame, a, row, key, known=known)) for k, a in found.items()}
             atoms = merge(atoms, found)
             if file is not None:
                 arrive(engine, frame, where, value, f"template {file}", "system", atoms=found)
     atoms = merge(atoms, arguments.rest.atoms)
     return texted(frame, node, atoms, f"put into text by .{name}()")
-
-
-def _instead(frame: Frame, node: ast.Call, old: Value, new: Value) -> Value:
-    """`text.replace("{now}", new)` of a text that is not known."""
-    place = _PLACE.match(old.shape.value) if isinstance(old.shape, Const) and isinstance(old.shape.value, str) else None
-    if place is None or not new.atoms:
-        return new
-    step = Step(frame.module.name, node.lineno, f"{OFFERED}{{{place[1]}}}")
-    return Value({k: a.at(step) for k, a in new.atoms.items()}, new.shape, new.latent)
 
 
 def _handed(frame: Frame, node: ast.Call, value: Value, *, known: bool) -> Atoms:
@@ -83,10 +71,20 @@ def _handed(frame: Frame, node: ast.Call, value: Value, *, known: bool) -> Atoms
         return value.handed()
     atoms = Value(value.atoms, None, value.latent).all_atoms()
     for key, item in value.shape.fields.items():
-        step = Step(frame.module.name, node.lineno, f"{OFFERED}{{{key}}}")
         one = Value(EMPTY, DictShape({key: item})).handed()
-        atoms = merge(atoms, {k: a.at(step) for k, a in one.items()})
+        atoms = merge(atoms, {k: a.at(_filling(frame, a, node.lineno, key, known=False)) for k, a in one.items()})
     return atoms
+
+
+def _filling(frame: Frame, atom: Atom, row: int, key: str, *, known: bool) -> Step:
+    """The step of a value that fills a placeholder. It is only offered where a dict that another function made for all
+    texts goes into one that is not known; whoever reads a clock for this text has the placeholder in mind."""
+    source, function = atom.source, frame.function
+    here = source is None or (
+        source.span.filename == frame.module.name
+        and (function is None or function.first <= source.span.row <= function.end_row)
+    )
+    return Step(frame.module.name, row, f"{'fills ' if known or here else OFFERED}{{{key}}}")
 
 
 def _shared(engine: Engine, frame: Frame, node: ast.Call) -> bool:
