@@ -87,9 +87,9 @@ class ProjectFacts:
         return self._last[1]
 
     def node(self, name: str, qualname: str) -> Definition | None:
-        """The function or method of a name; the file may be parsed anew for it."""
-        body = self.body(name, self._read(name) or b"")
-        return next((d for d in definitions(body) if d.qualname == qualname), None)
+        """The function or method of a name, the last one where it has several; the file may be parsed anew for it."""
+        found = {d.qualname: d for d in definitions(self.body(name, self._read(name) or b""))}
+        return found.get(qualname)
 
     def around(self, name: str, row: int) -> Iterator[Facts]:
         """What a row lies in."""

@@ -48,6 +48,9 @@ def test_what_is_only_shown_is_not_told(tmp_path: Path, program: str) -> None:
         shown(f"messages = [{SYSTEM}, *history]", "print(client.print_response(messages))"),
         shown(f"return [{SYSTEM}, *history]", head="@mcp.prompt('x')\ndef preview(history):"),
         BUILDER + "def demo(client):\n    print(client.ask(system_prompt()))\n",
+        # Written down several times for those who check types.
+        shown("...", head="@overload\ndef ask(history, client):")
+        + shown(f"return client.ask([{SYSTEM}, *history])", head="def ask(history, client):"),
         # It asks itself, and what it returns is the answer.
         shown(f"return client.ask([{SYSTEM}, *history])") + "\n\ndef main():\n    print(demo([], 1, 2))\n",
     ],
