@@ -84,3 +84,17 @@ def test_a_name_of_the_installation_is_no_users(tmp_path: Path) -> None:
 def test_a_template_of_python_does_not_fail_to_parse(tmp_path: Path) -> None:
     assert codes(tmp_path, "import os\n{% if cookie %}\nimport sys\n{% endif %}\n") == []
     assert codes(tmp_path, "import os\n{% cookie\n") == ["CSF901"]
+
+
+STORE = (
+    "from dataclasses import dataclass\nfrom datetime import datetime\n\n\n@dataclass\nclass Entry:\n    at: str\n"
+    "    text: str\n\n\nclass Store:\n    def __init__(self):\n        self.known: dict[str, Entry] = {}\n\n"
+    "    def add(self, text):\n        at = str(datetime.now())\n"
+    "        self.known[text] = Entry(at=at, text=text)\n\n"
+    "    def system_prompt(self):\n        return '\\n'.join(f'{e.%s}' for e in self.known.values())\n"
+)
+
+
+@pytest.mark.parametrize(("field", "expected"), [("text", []), ("at", ["CSF101"])])
+def test_of_a_table_of_objects_only_what_is_printed_counts(tmp_path: Path, field: str, expected: list[str]) -> None:
+    assert codes(tmp_path, STORE % field) == expected
