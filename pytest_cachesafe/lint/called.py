@@ -1,4 +1,4 @@
-"""Functions that nobody calls: what is built in them is sent to nobody.
+"""Functions that nobody calls, or whose text nobody sends: what is built in them does not matter.
 
 Names decide, since nothing is executed: a function is dead where no code of the project, tests aside, spells its name
 in a way that can mean it, or only other dead functions do. It is taken to be alive where somebody outside of what can
@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from pytest_cachesafe.lint.called_facts import Facts, ProjectFacts
 from pytest_cachesafe.lint.discover import is_test_path
+from pytest_cachesafe.lint.idle import builds_only, handed_to
 from pytest_cachesafe.lint.uses import Use, uses
 
 __all__ = ["Called"]
@@ -40,15 +41,17 @@ class Called:
         self._read = read
         self._facts = ProjectFacts(self._files, read)
         self._told: dict[str, bytes] = {}
+        self._shown: set[_Target] = set()
+        self._handed: dict[_Target, frozenset[str] | None] = {}
 
     def dead(self, places: Mapping[str, Iterable[int]]) -> dict[str, set[int]]:
-        """Of the rows of each file, those in functions that nobody calls."""
+        """Of the rows of each file, those in functions that nobody calls, or that only show what they build."""
         asked: dict[_Target, list[tuple[str, int]]] = {}
         out: dict[str, set[int]] = {}
         for name, rows in places.items():
             for row in rows if name.endswith(".py") else ():
                 for facts in self._facts.around(name, row):
-                    if facts.raised:
+                    if facts.raised or self._hands(name, facts.qualname) == frozenset():
                         out.setdefault(name, set()).add(row)
                     elif not facts.open:
                         asked.setdefault(_Target(name, facts.qualname), []).append((name, row))
@@ -103,7 +106,8 @@ class Called:
                     beside[target] = beside[target] or self._uses_other(name, data, facts, target)
             self._look(name, data, left, out)
         for target, facts in wanted.items():
-            if out[target] is not None and (not beside[target] or self._is_told(facts.name, target.file)):
+            heard = beside[target] or target in self._shown
+            if out[target] is not None and (not heard or self._is_told(facts.name, target.file)):
                 out[target] = None
         return out
 
@@ -135,6 +139,9 @@ class Called:
                 users = out[target]
                 if users is None or facts.name != use.word or not self._means(name, use, target, facts):
                     continue
+                if use.inside and self._shows(name, use, target, facts):
+                    self._shown.add(target)
+                    continue
                 if not use.inside or len(users) == _MANY:
                     out[target] = None
                 else:
@@ -161,6 +168,22 @@ class Called:
         # `Other.method()`: a class goes by its name.
         named = use.base[:1].isupper() and not use.base.isupper() and use.base not in (facts.owner, *facts.bases)
         return use.form == "attribute" and not named
+
+    def _shows(self, name: str, use: Use, target: _Target, facts: Facts) -> bool:
+        """Whether a function that uses another only prints, counts or writes what it gets from it."""
+        hands = self._hands(name, use.inside)
+        if hands is None or not hands <= {facts.name}:
+            return False
+        made = self._facts.node(target.file, target.qualname)
+        return made is not None and builds_only(made.node)
+
+    def _hands(self, name: str, qualname: str) -> frozenset[str] | None:
+        """The calls by which a function may hand on what it holds; None where it does in another way."""
+        key = _Target(name, qualname)
+        if key not in self._handed:
+            made = self._facts.node(name, qualname)
+            self._handed[key] = handed_to(made.node) if made is not None else None
+        return self._handed[key]
 
     def _related(self, name: str, use: Use, target: _Target, facts: Facts) -> bool:
         """Whether `self` may be an object of the function's class."""

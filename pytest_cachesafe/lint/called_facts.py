@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pytest_cachesafe.lint.discover import is_test_path
 from pytest_cachesafe.lint.project import ProjectIndex
-from pytest_cachesafe.lint.uses import definitions, parsed
+from pytest_cachesafe.lint.uses import Definition, definitions, parsed
 
 __all__ = ["Facts", "ProjectFacts"]
 
@@ -85,6 +85,11 @@ class ProjectFacts:
         if self._last is None or self._last[0] != name:
             self._last = name, parsed(data)
         return self._last[1]
+
+    def node(self, name: str, qualname: str) -> Definition | None:
+        """The function or method of a name, the last one where it has several; the file may be parsed anew for it."""
+        found = {d.qualname: d for d in definitions(self.body(name, self._read(name) or b""))}
+        return found.get(qualname)
 
     def around(self, name: str, row: int) -> Iterator[Facts]:
         """What a row lies in."""

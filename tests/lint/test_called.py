@@ -60,7 +60,7 @@ def test_what_nobody_calls_is_not_told(tmp_path: Path, clerk: str, app: str) -> 
         (FUNCTION + "\n\ntable = {'a': chat}\n", USER),
         (FUNCTION + "\n\nif __name__ == '__main__':\n    chat([])\n", USER),
         (FUNCTION + "\n\n__all__ = ['chat']\n", USER),
-        (FUNCTION.replace("def chat", "@app.post('/chat')\ndef chat"), USER),
+        (FUNCTION.replace("def chat", "@app.command('chat')\ndef chat"), USER),
         (FUNCTION.replace("def chat", "def main"), USER),
         # Nothing of it is used: who knows what it is for.
         (FUNCTION, "x = 1\n"),
