@@ -9,7 +9,20 @@ from functools import lru_cache
 from string import Formatter
 from typing import NamedTuple
 
-__all__ = ["Around", "Function", "Place", "around", "called", "constants", "functions", "own_nodes", "spelt"]
+__all__ = [
+    "Around",
+    "Function",
+    "Place",
+    "around",
+    "called",
+    "constants",
+    "functions",
+    "given",
+    "names_in",
+    "own_nodes",
+    "parents",
+    "spelt",
+]
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -57,6 +70,23 @@ def spelt(node: ast.expr) -> str:
 def called(node: ast.Call) -> str:
     """The last part of the name of what is called."""
     return spelt(node.func)
+
+
+@lru_cache(maxsize=32)
+def parents(function: Function) -> dict[int, ast.AST]:
+    """What each node below a function's body stands in, by its id."""
+    return {id(child): node for node in own_nodes(function) for child in ast.iter_child_nodes(node)}
+
+
+@lru_cache(maxsize=32)
+def names_in(function: Function) -> dict[str, list[tuple[ast.AST, ast.Name]]]:
+    """Where each name stands in a function, with what it stands in."""
+    found: dict[str, list[tuple[ast.AST, ast.Name]]] = {}
+    for node in own_nodes(function):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Name):
+                found.setdefault(child.id, []).append((node, child))
+    return found
 
 
 @lru_cache(maxsize=32)
@@ -169,27 +199,35 @@ def _holds(expr: ast.expr, place: Place) -> bool:
             return True
         if isinstance(node, ast.Call) and (node.lineno in place.rows or _inside(node, place) is not None):
             return True
-        if isinstance(node, ast.Name) and any(
-            place.rows & set(range(item.lineno, (item.end_lineno or item.lineno) + 1))
-            for item in _given(node.id, place.function)
-        ):
+        if isinstance(node, ast.Name) and any(_comes_by(item, place) for item in given(node.id, place.function)):
             return True
     return False
+
+
+def _comes_by(node: ast.stmt, place: Place) -> bool:
+    """Whether one of the rows of the value lies in a statement."""
+    last = node.end_lineno or node.lineno
+    if last - node.lineno < len(place.rows):
+        return not place.rows.isdisjoint(range(node.lineno, last + 1))
+    return any(node.lineno <= row <= last for row in place.rows)
 
 
 def _inside(call: ast.Call, place: Place) -> Function | None:
     """The function of this file that a call runs and that the value comes out of."""
     for function in place.known.get(called(call), ()):
-        if function is not place.function and place.rows & set(
-            range(function.lineno, (function.end_lineno or function.lineno) + 1)
-        ):
+        if function is not place.function and _comes_by(function, place):
             return function
     return None
 
 
-def _given(name: str, function: Function) -> list[ast.stmt]:
+def given(name: str, function: Function) -> list[ast.stmt]:
     """The statements that give a local name its value or add to it, in the order of the source."""
-    found: list[ast.stmt] = []
+    return _all_given(function).get(name, [])
+
+
+@lru_cache(maxsize=32)
+def _all_given(function: Function) -> dict[str, list[ast.stmt]]:
+    found: dict[str, list[ast.stmt]] = {}
     for node in own_nodes(function):
         if isinstance(node, ast.Assign):
             targets = [t for target in node.targets for t in ast.walk(target)]
@@ -197,24 +235,32 @@ def _given(name: str, function: Function) -> list[ast.stmt]:
             targets = [node.target]
         else:
             continue
-        if any(isinstance(target, ast.Name) and target.id == name for target in targets):
-            found.append(node)
-    return sorted(found, key=lambda node: node.lineno)
+        for name in {target.id for target in targets if isinstance(target, ast.Name)}:
+            found.setdefault(name, []).append(node)
+    return {name: sorted(nodes, key=lambda node: node.lineno) for name, nodes in found.items()}
+
+
+@lru_cache(maxsize=32)
+def _added(function: Function) -> dict[str, list[tuple[ast.stmt, ast.expr]]]:
+    """What is put at the end of lists, by their names."""
+    found: dict[str, list[tuple[ast.stmt, ast.expr]]] = {}
+    for node in own_nodes(function):
+        if (
+            isinstance(node, ast.Expr)
+            and isinstance(node.value, ast.Call)
+            and called(node.value) in ("append", "extend")
+            and isinstance(node.value.func, ast.Attribute)
+            and isinstance(node.value.func.value, ast.Name)
+            and node.value.args
+        ):
+            found.setdefault(node.value.func.value.id, []).append((node, node.value.args[0]))
+    return found
 
 
 def _of_name(name: ast.Name, place: Place, depth: int) -> Iterator[_Piece]:
-    steps = [(node, node.value) for node in _given(name.id, place.function) if isinstance(node, _WRITES) and node.value]
-    added = [
-        (node, node.value.args[0])
-        for node in own_nodes(place.function)
-        if isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Call)
-        and called(node.value) in ("append", "extend")
-        and isinstance(node.value.func, ast.Attribute)
-        and isinstance(node.value.func.value, ast.Name)
-        and node.value.func.value.id == name.id
-        and node.value.args
-    ]
+    steps: list[tuple[ast.stmt, ast.expr]]
+    steps = [(node, node.value) for node in given(name.id, place.function) if isinstance(node, _WRITES) and node.value]
+    added = _added(place.function).get(name.id, [])
     whole = sorted([*steps, *added], key=lambda step: step[0].lineno)
     if not steps or (not _holds(name, place) and not added):
         yield _leaf(name, place)
@@ -273,13 +319,13 @@ def _rows(function: Function) -> range:
 def _filled(call: ast.Call, receiver: ast.expr, place: Place, depth: int) -> Iterator[_Piece]:
     """`TEMPLATE.format(…)`, `Template(TEXT).render(…)` where the template stands in the file."""
     if isinstance(receiver, ast.Name):
-        for node in _given(receiver.id, place.function)[-1:]:
+        for node in given(receiver.id, place.function)[-1:]:
             if isinstance(node, ast.Assign):
                 receiver = node.value
     if isinstance(receiver, ast.Call) and receiver.args:
         receiver = receiver.args[0]
     text = receiver.value if isinstance(receiver, ast.Constant) else place.constants.get(spelt(receiver))
-    given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
+    filled = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg}
     if not isinstance(text, str):
         if _holds(call, place):
             yield _UNSEEN
@@ -288,7 +334,7 @@ def _filled(call: ast.Call, receiver: ast.expr, place: Place, depth: int) -> Ite
     for fixed, field in _fields(text):
         yield len(fixed.strip())
         if field is not None:
-            value = given.get(field)
+            value = filled.get(field)
             if value is None and field.isdigit() and int(field) < len(call.args):
                 value = call.args[int(field)]
             if value is not None and _ASKED.search(field.lower()) and not _holds(value, place):

@@ -8,6 +8,7 @@ methods), other projects (exported names, public methods of exported classes, mo
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -22,6 +23,12 @@ __all__ = ["Called"]
 # How far callers of callers are asked, and how many callers are enough to believe that one of them is alive.
 _ROUNDS = 3
 _MANY = 3
+# With so many names asked for, all words of a file are looked at once instead of each name by itself.
+_WORDWISE = 8
+# Letters of other scripts are two bytes and more.
+_WORD = rb"[\w\x80-\xff]"
+_WORDS = re.compile(_WORD + rb"+")
+_DOTTED = re.compile(rb"(?:\.\s*|[\"':.])\Z")
 
 
 class _Target(NamedTuple):
@@ -43,6 +50,8 @@ class Called:
         self._told: dict[str, bytes] = {}
         self._shown: set[_Target] = set()
         self._handed: dict[_Target, frozenset[str] | None] = {}
+        self._built: dict[_Target, bool] = {}
+        self._others_in: dict[str, frozenset[str]] = {}
 
     def dead(self, places: Mapping[str, Iterable[int]]) -> dict[str, set[int]]:
         """Of the rows of each file, those in functions that nobody calls, or that only show what they build."""
@@ -99,8 +108,9 @@ class Called:
             data = self._read(name)
             if data is None:
                 continue
+            near = {home: home == name or _imports(data, home) for home in {target.file for target in left}}
             for target, facts in left.items():
-                if name == target.file or _imports(data, target.file):
+                if near[target.file]:
                     if name != target.file and _hands_on(name, data, facts):
                         out[target] = None
                     beside[target] = beside[target] or self._uses_other(name, data, facts, target)
@@ -121,23 +131,31 @@ class Called:
         """Whether a file runs or spells something else of a function's file; for a method, makes an object of its
         class."""
         if facts.owner:
-            return re.search(rb"(?<!class )\b" + facts.owner.encode() + rb"\(", data) is not None
+            owner = facts.owner.encode()
+            return owner in data and re.search(rb"(?<!class )(?<!" + _WORD + rb")" + owner + rb"\(", data) is not None
         if name == target.file:
             return b"__main__" in data
-        others = {f.owner or f.name for f in self._facts.of(target.file).values()} - {facts.name}
-        return any(other.encode() in data for other in others)
+        if target.file not in self._others_in:
+            self._others_in[target.file] = frozenset(f.owner or f.name for f in self._facts.of(target.file).values())
+        return any(other != facts.name and other.encode() in data for other in self._others_in[target.file])
 
     def _look(self, name: str, data: bytes, wanted: Mapping[_Target, Facts], out: _Users) -> None:
         """Count the uses in one file."""
-        patterns = {(f.name, _pattern(f, name == t.file)) for t, f in wanted.items() if f.name.encode() in data}
-        places = {(word, m.start()) for word, pattern in patterns for m in re.finditer(pattern, data)}
-        rows = sorted({data.count(b"\n", 0, at) + 1 for _, at in places})
-        if not rows:
+        by_word: dict[str, list[tuple[_Target, Facts]]] = {}
+        # Whether a name is looked for behind a dot alone: a method, unless its class is here.
+        asked: dict[bytes, bool] = {}
+        for target, facts in wanted.items():
+            by_word.setdefault(facts.name, []).append((target, facts))
+            word = facts.name.encode()
+            asked[word] = asked.get(word, True) and bool(facts.owner) and name != target.file
+        places = list(_places(data, asked))
+        if not places:
             return
+        rows = sorted({row for _, row in places})
         for use in uses(self._facts.body(name, data), {word for word, _ in places}, rows):
-            for target, facts in wanted.items():
+            for target, facts in by_word[use.word]:
                 users = out[target]
-                if users is None or facts.name != use.word or not self._means(name, use, target, facts):
+                if users is None or not self._means(name, use, target, facts):
                     continue
                 if use.inside and self._shows(name, use, target, facts):
                     self._shown.add(target)
@@ -174,8 +192,10 @@ class Called:
         hands = self._hands(name, use.inside)
         if hands is None or not hands <= {facts.name}:
             return False
-        made = self._facts.node(target.file, target.qualname)
-        return made is not None and builds_only(made.node)
+        if target not in self._built:
+            made = self._facts.node(target.file, target.qualname)
+            self._built[target] = made is not None and builds_only(made.node)
+        return self._built[target]
 
     def _hands(self, name: str, qualname: str) -> frozenset[str] | None:
         """The calls by which a function may hand on what it holds; None where it does in another way."""
@@ -210,10 +230,24 @@ class Called:
         return False
 
 
-def _pattern(facts: Facts, here: bool) -> bytes:
-    """How a name is spelt where it may mean a function: a method behind a dot, unless its class is here."""
-    word = re.escape(facts.name.encode())
-    return rb"\b" + word + rb"\b" if here or not facts.owner else rb"(?:\.\s*|[\"':.])" + word + rb"\b"
+def _places(data: bytes, asked: Mapping[bytes, bool]) -> Iterator[tuple[str, int]]:
+    """Where a file spells one of the names, with the rows; `asked`: whether it must stand behind a dot or quote."""
+    row, seen = 1, 0
+    for found in _spelt(data, asked):
+        word, at = found[0], found.start()
+        if asked[word] and not _DOTTED.search(data, max(0, at - 100), at):
+            continue
+        row, seen = row + data.count(b"\n", seen, at), at
+        yield word.decode(), row
+
+
+def _spelt(data: bytes, asked: Mapping[bytes, bool]) -> Iterator[re.Match[bytes]]:
+    if len(asked) > _WORDWISE:
+        return (m for m in _WORDS.finditer(data) if m[0] in asked)
+    words = [re.escape(word) for word in asked if word in data]
+    if not words:
+        return iter(())
+    return re.finditer(rb"(?<!" + _WORD + rb")(?:" + b"|".join(words) + rb")(?!" + _WORD + rb")", data)
 
 
 def _imports(data: bytes, file: str) -> bool:
@@ -233,7 +267,7 @@ def _hands_on(name: str, data: bytes, facts: Facts) -> bool:
 
 def _stem(file: str) -> bytes:
     *_, folder, last = ("", *file.split("/"))
-    return (folder if last == "__init__.py" else last[:-3]).encode()
+    return os.fsencode(folder if last == "__init__.py" else last[:-3])
 
 
 def _is_module(use: Use, file: str) -> bool:

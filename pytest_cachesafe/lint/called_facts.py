@@ -32,6 +32,8 @@ _ENTRIES = re.compile(r"^(?:main|_main|cli|run|app|setup|handler|lambda_handler|
 _PICKS = re.compile(rb"\b(?:globals\(\)\[|getmembers|fire\.Fire)")
 _FOREIGN = "?"
 _DEPTH = 6
+# Files whose syntax trees are held.
+_KEPT = 2
 
 
 class Facts(NamedTuple):
@@ -68,7 +70,10 @@ class ProjectFacts:
         self._facts: dict[str, dict[str, Facts]] = {}
         self._known: dict[str, _File] = {}
         self._made: ProjectIndex | None = None
-        self._last: tuple[str, list[ast.stmt]] | None = None
+        self._rows: dict[str, dict[int, list[Facts]]] = {}
+        # Of the last files asked for: a user and what it uses are looked at in turns.
+        self._bodies: dict[str, list[ast.stmt]] = {}
+        self._nodes: dict[str, dict[str, Definition]] = {}
 
     def of(self, name: str) -> Mapping[str, Facts]:
         """The functions and classes of a file by their qualified names."""
@@ -81,21 +86,30 @@ class ProjectFacts:
         return known
 
     def body(self, name: str, data: bytes) -> list[ast.stmt]:
-        """The statements of a file, kept until another one is asked for."""
-        if self._last is None or self._last[0] != name:
-            self._last = name, parsed(data)
-        return self._last[1]
+        """The statements of a file, kept until two others are asked for."""
+        known = self._bodies.pop(name, None)
+        self._bodies[name] = parsed(data) if known is None else known
+        if len(self._bodies) > _KEPT:
+            gone = next(iter(self._bodies))
+            del self._bodies[gone]
+            self._nodes.pop(gone, None)
+        return self._bodies[name]
 
     def node(self, name: str, qualname: str) -> Definition | None:
         """The function or method of a name, the last one where it has several; the file may be parsed anew for it."""
-        found = {d.qualname: d for d in definitions(self.body(name, self._read(name) or b""))}
-        return found.get(qualname)
+        if name not in self._nodes or name not in self._bodies:
+            body = self.body(name, self._read(name) or b"")
+            self._nodes[name] = {d.qualname: d for d in definitions(body)}
+        return self._nodes[name].get(qualname)
 
     def around(self, name: str, row: int) -> Iterator[Facts]:
         """What a row lies in."""
-        for facts in self.of(name).values():
-            if facts.first <= row <= facts.last:
-                yield facts
+        if name not in self._rows:
+            rows = self._rows[name] = {}
+            for facts in self.of(name).values():
+                for inside in range(facts.first, facts.last + 1):
+                    rows.setdefault(inside, []).append(facts)
+        yield from self._rows[name].get(row, ())
 
     def _all(self, name: str, data: bytes, body: list[ast.stmt]) -> Iterator[Facts]:
         found = list(definitions(body))
@@ -141,18 +155,31 @@ class ProjectFacts:
                     False,
                 )
 
-    def _bases(self, file: str, name: str, depth: int = _DEPTH) -> Iterator[str]:
+    def _bases(self, file: str, name: str) -> Iterator[str]:
         """The names of a class's bases and theirs; `?` for one that lies outside of the project."""
-        place = self._class(file, name)
-        if place is None or not depth:
+        todo = [(file, name)]
+        seen = set(todo)
+        for _ in range(_DEPTH):
+            above: list[tuple[str, str]] = []
+            for place in (self._class(*pair) for pair in todo):
+                if place is None:
+                    yield _FOREIGN
+                    continue
+                where, cls = place
+                for base in cls.bases:
+                    last = _last(base)
+                    if last in _INERT:
+                        continue
+                    yield last
+                    if last == cls.name:
+                        # `class Agent(Agent)`: the other one was taken in by the same name.
+                        yield _FOREIGN
+                    elif (where, last) not in seen:
+                        seen.add((where, last))
+                        above.append((where, last))
+            todo = above
+        if todo:
             yield _FOREIGN
-            return
-        file, cls = place
-        for base in cls.bases:
-            last = _last(base)
-            if last not in _INERT:
-                yield last
-                yield from self._bases(file, last, depth - 1)
 
     def _class(self, file: str, name: str, hops: int = 4) -> tuple[str, ast.ClassDef] | None:
         """Where a class is that a file knows by a name."""
@@ -204,8 +231,9 @@ def _dispatched(body: list[ast.stmt]) -> list[re.Pattern[str]]:
         if isinstance(node, ast.Call) and _last(node.func) == "getattr" and len(node.args) > 1:
             asked = node.args[1]
             if isinstance(asked, ast.JoinedStr):
-                parts = [re.escape(str(p.value)) if isinstance(p, ast.Constant) else r"\w+" for p in asked.values]
-                out.append(re.compile("".join(parts)))
+                # Both ends alone: where places in between could end anywhere, all of that would be tried.
+                parts = [str(p.value) if isinstance(p, ast.Constant) else "" for p in asked.values] or [""]
+                out.append(re.compile(re.escape(parts[0]) + r"\w*" + re.escape(parts[-1] if parts[1:] else "")))
             elif isinstance(asked, ast.BinOp) and isinstance(asked.left, ast.Constant):
                 out.append(re.compile(re.escape(str(asked.left.value)) + r"\w*"))
             elif isinstance(asked, ast.Name) and isinstance(node.args[0], ast.Name) and node.args[0].id == "self":

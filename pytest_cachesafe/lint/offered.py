@@ -65,7 +65,7 @@ class Offered:
         return known
 
     def _found(self, name: str) -> bool:
-        word = name.encode()
+        word = name.encode("utf-8", "surrogatepass")
         # `{now}`, `{{ now | date }}`, `{% if now %}`, `${now}`, `$now`, `%(now)s`, `<now>`, `[now]`.
         # In a tag of a template the name stands anywhere: `{% if now %}`.
         place = re.compile(

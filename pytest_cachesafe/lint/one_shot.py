@@ -8,6 +8,7 @@ may be a chat, and the report stays.
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
@@ -20,10 +21,12 @@ from pytest_cachesafe.lint.behind import (
     called,
     constants,
     functions,
+    names_in,
     own_nodes,
+    parents,
 )
-from pytest_cachesafe.lint.single_requests import CLOSING, single_requests
-from pytest_cachesafe.lint.unused import parsed
+from pytest_cachesafe.lint.single_requests import CLOSING, Sent, single_requests
+from pytest_cachesafe.lint.uses import parsed
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report
@@ -35,6 +38,8 @@ _CODES = frozenset(
     {"CSF101", "CSF102", "CSF103", "CSF104", "CSF105", "CSF106", "CSF107", "CSF108", "CSF109", "CSF201", "CSF202"}
 )
 _MEMORY = "CSF109"
+# Requests that one text goes into; with more nobody looks at all of them.
+_MOST = 50
 # Calls that take a text for a moment: counted, told to somebody.
 _LOOKED_AT = frozenset({"len", "print", "debug", "info", "warning", "log", "count_tokens", "encode", "str", "strip"})
 
@@ -48,9 +53,18 @@ class OneShot:
         self._body: list[ast.stmt] | None = None
         self._known: dict[str, list[Function]] = {}
         self._constants: dict[str, str] = {}
+        self._sent: dict[int, _Requests] = {}
+        self._found: dict[tuple[int, int, int, int], list[tuple[ast.expr, Function]]] = {}
 
     def holds(self, code: str, report: Report) -> bool:
         """Whether nothing behind the value of a report is sent again."""
+        try:
+            return self._holds(code, report)
+        except RecursionError:
+            # A text of hundreds of parts; the report stays.
+            return False
+
+    def _holds(self, code: str, report: Report) -> bool:
         if code not in _CODES or report.data.get("part") != "system" or not self._name.endswith(".py"):
             return False
         if self._body is None:
@@ -71,42 +85,49 @@ class OneShot:
         if recalled and any(_follows_question(text, place) for text in _texts(function, row, end)):
             return True
         sent = self._requests(function, row, end)
-        return bool(sent) and all(
+        return 0 < len(sent) <= _MOST and all(
             _at_the_end(around(system, place._replace(function=where)), recalled=recalled) for system, where in sent
         )
 
     def _around(self, row: int) -> Function | None:
         """The innermost function around a row."""
-        found = [f for same in self._known.values() for f in same if f.lineno <= row <= (f.end_lineno or f.lineno)]
-        return max(found, key=lambda f: f.lineno, default=None)
+        at = bisect_right(self._in_order, row, key=lambda f: f.lineno)
+        return next((f for f in reversed(self._in_order[:at]) if row <= (f.end_lineno or f.lineno)), None)
+
+    @cached_property
+    def _in_order(self) -> list[Function]:
+        return sorted((f for same in self._known.values() for f in same), key=lambda f: f.lineno)
 
     def _requests(self, function: Function, row: int, end: int, depth: int = 2) -> list[tuple[ast.expr, Function]]:
         """The system texts of the requests that the text of a statement goes into; none if one of them may be a chat,
         or if it goes elsewhere as well."""
-        whole = list(single_requests(function, self._known))
-        out = [(sent.system, function) for sent in whole if _overlaps(sent.system, row, end)]
+        key = (id(function), row, end, depth)
+        if key not in self._found:
+            self._found[key] = self._looked_for(function, row, end, depth)
+        return self._found[key]
+
+    def _looked_for(self, function: Function, row: int, end: int, depth: int) -> list[tuple[ast.expr, Function]]:
+        if id(function) not in self._sent:
+            self._sent[id(function)] = _Requests(function, self._known)
+        requests = self._sent[id(function)]
+        out = [(sent.system, function) for sent in requests.whole if _overlaps(sent.system, row, end)]
         if out:
             return out
         names: set[str] = set()
         returned = False
-        for node in own_nodes(function):
-            if (
-                isinstance(node, ast.Assign | ast.AnnAssign | ast.AugAssign)
-                and node.lineno <= end
-                and row <= _end(node)
-            ):
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                names |= {target.id for target in targets if isinstance(target, ast.Name)}
-                if not all(isinstance(target, ast.Name) for target in targets):
-                    return []
-            elif isinstance(node, ast.Return) and node.lineno <= end and row <= _end(node):
+        for node in requests.statements(row, end):
+            if isinstance(node, ast.Return):
                 returned = True
+                continue
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            names |= {target.id for target in targets if isinstance(target, ast.Name)}
+            if not all(isinstance(target, ast.Name) for target in targets):
+                return []
         if returned:
             return self._of_callers(function, depth)
-        into = {id(n): sent for sent in whole for n in ast.walk(sent.system)}
         for use in _uses(function, names):
-            if id(use.node) in into:
-                out.append((into[id(use.node)].system, function))
+            if id(use.node) in requests.into:
+                out.append((requests.into[id(use.node)].system, function))
             elif isinstance(use.parent, ast.Return):
                 found = self._of_callers(function, depth)
                 if not found:
@@ -120,7 +141,10 @@ class OneShot:
         out: list[tuple[ast.expr, Function]] = []
         if not depth:
             return []
-        for caller, node in self._calls.get(function.name, ()):
+        calls = self._calls.get(function.name, ())
+        if len(calls) > _MOST:
+            return []
+        for caller, node in calls:
             if caller is not function:
                 found = self._requests(caller, node.lineno, _end(node), depth - 1)
                 if not found:
@@ -177,6 +201,25 @@ def _overlaps(expr: ast.expr, row: int, end: int) -> bool:
     return expr.lineno <= end and row <= _end(expr)
 
 
+_Statement = ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Return
+
+
+class _Requests:
+    """What a function sends as a whole, worked out once for all reports in it."""
+
+    def __init__(self, function: Function, known: dict[str, list[Function]]) -> None:
+        self.whole = list(single_requests(function, known))
+        self.into: dict[int, Sent] = {id(n): sent for sent in self.whole for n in ast.walk(sent.system)}
+        # None stands in another one, so in the order of their rows both ends are sorted.
+        nodes = [node for node in own_nodes(function) if isinstance(node, _Statement)]
+        self._statements = sorted(nodes, key=lambda node: (node.lineno, _end(node)))
+
+    def statements(self, row: int, end: int) -> list[_Statement]:
+        """What gives a name a value, or returns one, between two rows."""
+        first = bisect_left(self._statements, row, key=_end)
+        return self._statements[first : bisect_right(self._statements, end, key=lambda node: node.lineno)]
+
+
 class _Use(NamedTuple):
     node: ast.Name
     parent: ast.AST
@@ -184,28 +227,28 @@ class _Use(NamedTuple):
 
 
 def _uses(function: Function, names: set[str]) -> Iterator[_Use]:
-    """Where names are read, and whether that hands their text to nobody."""
-    for node in own_nodes(function):
-        for child in ast.iter_child_nodes(node):
-            if isinstance(child, ast.Name) and child.id in names and isinstance(child.ctx, ast.Load):
-                test = isinstance(node, ast.If | ast.While | ast.Compare | ast.BoolOp | ast.UnaryOp | ast.Slice)
-                told = isinstance(node, ast.Call) and called(node) in _LOOKED_AT
-                own = isinstance(node, ast.Attribute | ast.Subscript | ast.FormattedValue | ast.BinOp)
-                yield _Use(child, node, test or told or (own and _to_itself(function, node, names)))
+    """Where names are read, in the order of the source, and whether that hands their text to nobody."""
+    found = [use for name in names for use in names_in(function).get(name, ())]
+    for node, child in sorted(found, key=lambda use: (use[1].lineno, use[1].col_offset)):
+        if isinstance(child.ctx, ast.Load):
+            test = isinstance(node, ast.If | ast.While | ast.Compare | ast.BoolOp | ast.UnaryOp | ast.Slice)
+            told = isinstance(node, ast.Call) and called(node) in _LOOKED_AT
+            own = isinstance(node, ast.Attribute | ast.Subscript | ast.FormattedValue | ast.BinOp)
+            yield _Use(child, node, test or told or (own and _to_itself(function, node, names)))
 
 
 def _to_itself(function: Function, inner: ast.AST, names: set[str]) -> bool:
     """Whether a text that holds a name becomes the name's own new text, or is only looked at."""
-    for node in own_nodes(function):
-        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign) and node.value is not None:
+    around = parents(function)
+    node: ast.AST | None = inner
+    while node is not None:
+        if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if any(part is inner for part in ast.walk(node.value)):
-                return all(isinstance(target, ast.Name) and target.id in names for target in targets)
-        elif (
-            isinstance(node, ast.Expr)
-            and isinstance(node.value, ast.Call)
-            and called(node.value) in _LOOKED_AT
-            and any(part is inner for part in ast.walk(node.value))
-        ):
-            return True
+            # A name that is an index of the target is handed to somebody as well.
+            inside = any(part is inner for target in targets for part in ast.walk(target))
+            return not inside and all(isinstance(target, ast.Name) and target.id in names for target in targets)
+        if isinstance(node, ast.stmt):
+            call = node.value if isinstance(node, ast.Expr) else None
+            return isinstance(call, ast.Call) and called(call) in _LOOKED_AT
+        node = around.get(id(node))
     return False

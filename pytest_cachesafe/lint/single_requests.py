@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from pytest_cachesafe.lint.behind import Function, called, own_nodes, spelt
+from pytest_cachesafe.lint.behind import Function, called, given, names_in, own_nodes, parents, spelt
 
 __all__ = ["CLOSING", "Sent", "single_requests"]
 
@@ -20,6 +20,10 @@ _CLASSES = {"SystemMessage": "system", "HumanMessage": "user", "UserMessage": "u
 # What holds or names earlier messages.
 _PAST = re.compile(r"messages|history|conversation|session|thread|previous|resume|memory")
 _GROWING = frozenset({"append", "extend"})
+# Where the name of a list may stand that goes nowhere else.
+_GROWS = (ast.Call, ast.keyword, ast.Attribute, ast.For, ast.AugAssign, ast.comprehension, ast.Subscript, ast.Dict)
+# Names of names.
+_DEPTH = 8
 
 
 class Sent(NamedTuple):
@@ -31,15 +35,10 @@ class Sent(NamedTuple):
 
 def single_requests(function: Function, known: Mapping[str, list[Function]]) -> Iterator[Sent]:
     """The requests of a function that are no chat for certain."""
-    parents: dict[int, ast.AST] = {}
-    nodes = list(own_nodes(function))
-    for node in nodes:
-        for child in ast.iter_child_nodes(node):
-            parents[id(child)] = node
-    for node in nodes:
+    for node in own_nodes(function):
         if isinstance(node, ast.List):
             sent = _of_list(node)
-            if sent is not None and _stays(node, parents, function, bool(sent.users)) and _asks(sent.users, function):
+            if sent is not None and _stays(node, function, bool(sent.users)) and _asks(sent.users, function):
                 yield sent
         elif isinstance(node, ast.Call):
             sent = _of_call(node, known)
@@ -57,9 +56,9 @@ def _message(node: ast.expr) -> tuple[str, ast.expr] | None:
         if isinstance(role, ast.Constant) and content is not None and None not in node.keys:
             return str(role.value), content
     if isinstance(node, ast.Call):
-        given = {keyword.arg: keyword.value for keyword in node.keywords}
-        content = given.get("content") or (node.args[0] if node.args else None)
-        spelt_role = given.get("role")
+        named = {keyword.arg: keyword.value for keyword in node.keywords}
+        content = named.get("content") or (node.args[0] if node.args else None)
+        spelt_role = named.get("role")
         role_word = _CLASSES.get(called(node))
         if role_word is None and isinstance(spelt_role, ast.Constant):
             role_word = str(spelt_role.value)
@@ -79,11 +78,11 @@ def _of_list(node: ast.List) -> Sent | None:
 
 def _of_call(node: ast.Call, known: Mapping[str, list[Function]]) -> Sent | None:
     """`create(system=…, messages=[{"role": "user", …}])`, `ask(system_prompt=…, prompt=…)`."""
-    given = {keyword.arg or "": keyword.value for keyword in node.keywords}
-    systems = [given[key] for key in _SYSTEM_KEYS if key in given]
-    past = {key: value for key, value in given.items() if _PAST.search(key)}
-    users = [given[key] for key in _USER_KEYS if key in given]
-    if len(systems) != 1 or "" in given:
+    named = {keyword.arg or "": keyword.value for keyword in node.keywords}
+    systems = [named[key] for key in _SYSTEM_KEYS if key in named]
+    past = {key: value for key, value in named.items() if _PAST.search(key)}
+    users = [named[key] for key in _USER_KEYS if key in named]
+    if len(systems) != 1 or "" in named:
         return None
     for value in past.values():
         messages = [_message(item) for item in value.elts] if isinstance(value, ast.List) else [None]
@@ -108,9 +107,9 @@ def _remembers(node: ast.Call, known: Mapping[str, list[Function]]) -> bool:
     )
 
 
-def _stays(node: ast.List, parents: dict[int, ast.AST], function: Function, asks: bool) -> bool:
+def _stays(node: ast.List, function: Function, asks: bool) -> bool:
     """Whether a list is handed to a call where it stands, or bears a name that only grows in its own function."""
-    parent = parents.get(id(node))
+    parent = parents(function).get(id(node))
     if isinstance(parent, ast.Call | ast.keyword):
         return not (isinstance(parent, ast.Call) and called(parent) in (*_GROWING, "Agent"))
     if isinstance(parent, ast.Dict):
@@ -120,25 +119,13 @@ def _stays(node: ast.List, parents: dict[int, ast.AST], function: Function, asks
     targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
     if len(targets) != 1 or not isinstance(targets[0], ast.Name):
         return False
-    name = targets[0].id
-    for use in own_nodes(function):
-        for child in ast.iter_child_nodes(use):
-            if not isinstance(child, ast.Name) or child.id != name or child is targets[0]:
-                continue
-            if isinstance(child.ctx, ast.Store) and not isinstance(use, ast.AugAssign):
-                return False
-            if not isinstance(
-                use,
-                ast.Call
-                | ast.keyword
-                | ast.Attribute
-                | ast.For
-                | ast.AugAssign
-                | ast.comprehension
-                | ast.Subscript
-                | ast.Dict,
-            ):
-                return False
+    for use, child in names_in(function).get(targets[0].id, ()):
+        if child is targets[0]:
+            continue
+        if isinstance(child.ctx, ast.Store) and not isinstance(use, ast.AugAssign):
+            return False
+        if not isinstance(use, _GROWS):
+            return False
     return True
 
 
@@ -147,19 +134,21 @@ def _asks(users: list[ast.expr], function: Function) -> bool:
     return all(_fixed_front(user, function) <= CLOSING for user in users)
 
 
-def _fixed_front(expr: ast.expr, function: Function) -> int:
+def _fixed_front(expr: ast.expr, function: Function, depth: int = _DEPTH) -> int:
     """How much fixed text a message begins with; a text without anything else is fixed as a whole."""
     if isinstance(expr, ast.Constant):
         return len(str(expr.value))
     if isinstance(expr, ast.Name):
-        given = [
-            node.value
-            for node in own_nodes(function)
-            if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == expr.id for t in node.targets)
-        ]
         if expr.id.isupper():
             return CLOSING * 10
-        return _fixed_front(given[0], function) if len(given) == 1 and not isinstance(given[0], ast.Name) else 0
+        values = [
+            node.value
+            for node in given(expr.id, function)
+            if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == expr.id for t in node.targets)
+        ]
+        # `text = text + "…"` names itself.
+        plain = depth and len(values) == 1 and not isinstance(values[0], ast.Name)
+        return _fixed_front(values[0], function, depth - 1) if plain else 0
     if isinstance(expr, ast.JoinedStr):
         total = 0
         for value in expr.values:
@@ -171,10 +160,10 @@ def _fixed_front(expr: ast.expr, function: Function) -> int:
                 total += len(str(value.value))
         return CLOSING * 10
     if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Add):
-        left = _fixed_front(expr.left, function)
+        left = _fixed_front(expr.left, function, depth)
         if not isinstance(expr.left, ast.Constant):
             return left
-        return len(str(expr.left.value)) + _fixed_front(expr.right, function)
+        return len(str(expr.left.value)) + _fixed_front(expr.right, function, depth)
     if isinstance(expr, ast.Call) and called(expr) in ("format", "render", "substitute"):
         receiver = expr.func.value if isinstance(expr.func, ast.Attribute) else expr
         text = receiver.value if isinstance(receiver, ast.Constant) else None

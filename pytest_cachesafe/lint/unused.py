@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import ast
+import os
 import re
-import warnings
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cachesafe_rules.model import Arrival
 
-__all__ = ["parsed", "unused"]
+__all__ = ["unused"]
 
 _DEFINES = re.compile(rb"^(?:async def|def|class) ", re.MULTILINE)
 
@@ -29,20 +28,10 @@ def unused(name: str, arrival: Arrival, files: Iterable[str], read: Callable[[st
     if data is None or not _DEFINES.search(data) or len(spelt.findall(data)) > 1:
         return False
     folder, _, last = name.rpartition("/")
-    stem = (folder.rpartition("/")[2] if last == "__init__.py" else last[:-3]).encode()
+    stem = os.fsencode(folder.rpartition("/")[2] if last == "__init__.py" else last[:-3])
     for other in files:
         text = read(other) if other != name else None
         # Whoever imports it spells its module, or takes all there is.
         if text is not None and word in text and (stem in text or b"import *" in text):
             return False
     return True
-
-
-def parsed(data: bytes) -> list[ast.stmt]:
-    """The statements of a module; none where it cannot be parsed."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return ast.parse(data).body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return []

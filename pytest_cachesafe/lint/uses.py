@@ -54,18 +54,22 @@ def parsed(data: bytes) -> list[ast.stmt]:
 
 def definitions(body: list[ast.stmt], owner: ast.ClassDef | None = None) -> Iterator[Definition]:
     """Functions and methods, those under an `if` or `try` as well, without those inside of functions."""
-    for node in body:
+    # A chain of `elif` is a statement in a statement in a statement.
+    stack: list[tuple[ast.stmt, ast.ClassDef | None]] = [(node, owner) for node in reversed(body)]
+    while stack:
+        node, owner = stack.pop()
         if isinstance(node, Function):
             yield Definition(node.name, owner, node)
-        elif isinstance(node, ast.ClassDef):
-            yield from definitions(node.body, node)
+            continue
+        inner: list[ast.stmt] = []
+        if isinstance(node, ast.ClassDef):
+            inner, owner = node.body, node
         else:
             for handler in getattr(node, "handlers", ()):
-                yield from definitions(handler.body, owner)
+                inner += handler.body
             for part in ("body", "orelse", "finalbody"):
-                inner = getattr(node, part, None)
-                if isinstance(inner, list):
-                    yield from definitions(inner, owner)
+                inner += getattr(node, part, None) or ()
+        stack += [(below, owner) for below in reversed(inner)]
 
 
 def uses(body: list[ast.stmt], words: Collection[str], rows: Sequence[int]) -> Iterator[Use]:
