@@ -55,6 +55,7 @@ class Concluder:
         self._read = read
         # Of the last file alone: everything that is asked of a file is asked in a row.
         self._last_text: tuple[str, str | None] | None = None
+        self._last_rows: tuple[str, Sequence[str] | None] | None = None
         self._last_located: tuple[str, Located | None] | None = None
         self._hints: dict[str, bool] = {}
         self._rules = project.rules
@@ -212,8 +213,10 @@ class Concluder:
         return with_fingerprints(findings, self._rows)
 
     def _rows(self, name: str) -> Sequence[str] | None:
-        text = self._text(name)
-        return None if text is None else split_rows(text)
+        if self._last_rows is None or self._last_rows[0] != name:
+            text = self._text(name)
+            self._last_rows = name, None if text is None else split_rows(text)
+        return self._last_rows[1]
 
     def _text(self, name: str) -> str | None:
         if self._last_text is None or self._last_text[0] != name:
