@@ -142,12 +142,14 @@ class Called:
     def _look(self, name: str, data: bytes, wanted: Mapping[_Target, Facts], out: _Users) -> None:
         """Count the uses in one file."""
         by_word: dict[str, list[tuple[_Target, Facts]]] = {}
-        # Whether a name is looked for behind a dot alone: a method, unless its class is here.
+        # Whether a name is looked for behind a dot or quote alone: a method, unless its class is here, and a function
+        # that the file does not take in; else each file with a function of that name would be parsed.
         asked: dict[bytes, bool] = {}
         for target, facts in wanted.items():
             by_word.setdefault(facts.name, []).append((target, facts))
             word = facts.name.encode()
-            asked[word] = asked.get(word, True) and bool(facts.owner) and name != target.file
+            plain = name == target.file or (not facts.owner and _may_import(data, target.file))
+            asked[word] = asked.get(word, True) and not plain
         places = list(_places(data, asked))
         if not places:
             return
@@ -255,6 +257,12 @@ def _imports(data: bytes, file: str) -> bool:
     if stem not in data:
         return False
     return re.search(rb"(?:from|import)\b[^\n]*\b" + re.escape(stem) + rb"\b", data) is not None
+
+
+def _may_import(data: bytes, file: str) -> bool:
+    """Whether a file imports names from a module, or from a package around it, by any way that `_is_module` knows."""
+    parts = b"|".join(re.escape(os.fsencode(part)) for part in file[:-3].split("/"))
+    return re.search(rb"\bfrom\s+\.+\s*import\b|\bfrom\b[^\n]*\b(?:" + parts + rb")\b", data) is not None
 
 
 def _hands_on(name: str, data: bytes, facts: Facts) -> bool:
