@@ -128,7 +128,7 @@ FOUND = {
     "filtered": ("CSF307", LOOKUP.format(made='list(m for m in messages if m["role"] == "user")'), 3),
     "messages": ("CSF303", ROWS.format(more=""), 4),
     "trimmed": ("CSF303", CLEARED.format(name="trim_history"), 4),
-    "no marker by its name": ("CSF301", SPLIT.format(name="split_prompt"), 3),
+    "no marker by its name": ("CSF301", SPLIT.format(name="fill_prompt"), 3),
     "a window": ("CSF303", BARE.format(least=20), 3),
 }
 
