@@ -22,6 +22,11 @@ __all__ = ["Concluder", "Conclusion"]
 
 _SYNTAX = "CSF901"
 _TEMPLATES = re.compile(r"(?:^|/)(?:\w*templates?|cookiecutter\w*|scaffold\w*|\{\{[^/]*)(?=/)")
+_TEMPLATE_LINE = re.compile(
+    r"^[ \t]*(?:\{%-?\s*(?:if|for|set|block|extends|import|from|include|macro|raw|endif|else|elif)\b|"
+    r"(?:import|from|class|def)\s+\{\{)",
+    re.MULTILINE,
+)
 
 
 class Conclusion(NamedTuple):
@@ -50,6 +55,7 @@ class Concluder:
         self._read = read
         # Of the last file alone: everything that is asked of a file is asked in a row.
         self._last_text: tuple[str, str | None] | None = None
+        self._last_rows: tuple[str, Sequence[str] | None] | None = None
         self._last_located: tuple[str, Located | None] | None = None
         self._hints: dict[str, bool] = {}
         self._rules = project.rules
@@ -154,7 +160,7 @@ class Concluder:
     def _fresh(self, name: str, reports: Sequence[tuple[Rule, Report]], problem: tuple[int, int, str] | None) -> _Made:
         made = _Made([], [], [])
         syntax = self._rules.get(_SYNTAX) if problem is not None else None
-        if problem is not None and syntax is not None and not self._is_template(name):
+        if problem is not None and syntax is not None and not self._is_template(name, problem[0]):
             row, column, message = problem
             span = Span(name, row, column, row, column + 1)
             made.told.append((_finding(syntax, message, span, "fix the syntax: this file was not checked", None), []))
@@ -171,10 +177,15 @@ class Concluder:
         made.told[:] = [(finding, sources) for finding, (_, sources) in zip(marked, made.told, strict=True)]
         return made
 
-    def _is_template(self, name: str) -> bool:
-        """Whether a file of Python is still to be filled in: placeholders, in a folder of templates."""
-        text = self._text(name) if _TEMPLATES.search(name.lower()) else None
-        return text is not None and ("{{" in text or "{%" in text)
+    def _is_template(self, name: str, row: int) -> bool:
+        """Whether a file of Python is still to be filled in: a line that is a template's where reading stopped or
+        behind it (in front of it such a line was read as part of a string), or placeholders in a folder of templates.
+        """
+        text = self._text(name)
+        if text is None or ("{{" not in text and "{%" not in text):
+            return False
+        rest = "\n".join(split_rows(text)[max(0, row - 2) :])
+        return _TEMPLATE_LINE.search(rest) is not None or _TEMPLATES.search(name.lower()) is not None
 
     def _from_report(self, name: str, rule: Rule, report: Report, warnings: list[str]) -> Finding | None:
         span = report.span
@@ -202,8 +213,10 @@ class Concluder:
         return with_fingerprints(findings, self._rows)
 
     def _rows(self, name: str) -> Sequence[str] | None:
-        text = self._text(name)
-        return None if text is None else split_rows(text)
+        if self._last_rows is None or self._last_rows[0] != name:
+            text = self._text(name)
+            self._last_rows = name, None if text is None else split_rows(text)
+        return self._last_rows[1]
 
     def _text(self, name: str) -> str | None:
         if self._last_text is None or self._last_text[0] != name:

@@ -285,10 +285,17 @@ class Pipeline:
             return Passed([], [], self.crashed, self.warnings, extra_files, self.unread)
         from cachesafe_rules.folding import fold
         from cachesafe_rules.model import ModuleView
+        from pytest_cachesafe.lint.called import Called
         from pytest_cachesafe.lint.conclude import Concluder
         from pytest_cachesafe.lint.flow.analysis import settle
-        from pytest_cachesafe.lint.unused import Dead, unused
+        from pytest_cachesafe.lint.offered import Offered
+        from pytest_cachesafe.lint.one_shot import OneShot
+        from pytest_cachesafe.lint.overridden import Overridden
+        from pytest_cachesafe.lint.persons import Persons
+        from pytest_cachesafe.lint.unused import unused
 
+        persons = Persons(self.project.files, self._text)
+        offered = Offered(self.project.root, self.project.files, self._text)
         told: dict[str, list[tuple[Rule, Report]]] = {}
         problems: dict[str, tuple[int, int, str]] = {}
         extra: set[str] = set()
@@ -305,17 +312,20 @@ class Pipeline:
         for name, arrivals in (*settle(results).items(), *self._templates.items()):
             if not self._counts(name):
                 continue
-            seen = [a for a in arrivals if not unused(name, a, self.project.files, self._text)]
+            used = (a for a in arrivals if not unused(name, a, self.project.files, self._text))
+            printed = (a for a in map(offered.printed, used) if a is not None)
+            seen = [a for a in map(persons.differing, printed) if a is not None]
             view = ModuleView(name, seen)
             for rule in self.project.rules.on_flows():
                 told.setdefault(name, []).extend((rule, report) for report in self._examiner.checked(rule, name, view))
         for name in told:
-            dead = Dead(name, self.project.files, self._text)
-            told[name] = [
-                (rule, report)
-                for rule, report in told[name]
-                if not dead.holds(report.span.row, (report.severity or rule.severity) == "note")
-            ]
+            once = OneShot(name, self._text)
+            told[name] = [(rule, report) for rule, report in told[name] if not once.holds(rule.code, report)]
+        rows = {name: {report.span.row for _, report in reports} for name, reports in told.items() if reports}
+        overridden = Overridden(self.project.files, self._text)
+        never = {name: overridden.rows(name, asked) for name, asked in rows.items()}
+        for name, dead in (*Called(self.project.files, self._text).dead(rows).items(), *never.items()):
+            told[name] = [(rule, report) for rule, report in told[name] if report.span.row not in dead]
         folded = {name: fold(reports) for name, reports in told.items() if reports}
         self._examiner.rest(wholly=any(self._size(name) > LONG for name in folded if name in self.project.files))
         concluded = Concluder(self.project, self.store, self._text).conclude(folded, problems, commented)

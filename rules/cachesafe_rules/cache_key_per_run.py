@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.expressions import last_part, walk, words_of_name
-from cachesafe_rules.model import Expr, Span
+from cachesafe_rules.model import Expr, Source, Span
 from cachesafe_rules.shape import Shape, shape_of
 from cachesafe_rules.volatile import certain_parts, volatile_in
 
@@ -131,6 +131,19 @@ def _values(shape: Shape) -> Iterator[tuple[Expr, str]]:
             yield value, binding.function
 
 
+def _fallbacks(shape: Shape, value: Expr) -> frozenset[Source]:
+    """The sources of a value that lie in a function of which another return gives something that lasts."""
+    found = set()
+    for source in {taint.source for part in walk(value) for taint in part.taints}:
+        for name, known in shape.view.functions.items():
+            span = known.span
+            if source.span.filename == span.filename and span.row <= source.span.row <= span.end_row:
+                given = [item.value for item in shape.returns(name) if item.value is not None]
+                if not all(volatile_in(shape, name, item) for item in given):
+                    found.add(source)
+    return frozenset(found)
+
+
 def _fresh(shape: Shape, function: str, value: Expr) -> str | None:
     if not function:
         # Once per process.
@@ -143,15 +156,23 @@ def _fresh(shape: Shape, function: str, value: Expr) -> str | None:
         if len(bound) != 1 or bound[0].value is None:
             break
         own = bound[0].value
-    if found := volatile_in(shape, function, own) if own.kind != "attribute" else None:
+    if own.call is not None and last_part(own.call.name) == "cast" and len(own.call.args) == 2:
+        own = own.call.args[1]
+    # What is put into a field is judged where it is put, what a function gives where it returns.
+    inside = own.kind in ("attribute", "subscript") or (
+        own.call is not None and (last_part(own.call.name) == "get" or bool(shape.local_function(own.call, function)))
+    )
+    if found := None if inside else volatile_in(shape, function, own, stored=_fallbacks(shape, own)):
         return found.rstrip(",")
-    for part in certain_parts(own):
+    for part in () if own.call is not None and last_part(own.call.name) == "get" else certain_parts(own):
         if part.call is not None and last_part(part.call.name) in _FRESH:
             return f"{part.call.name}()"
         local = shape.local_function(part.call, function) if part.call is not None else ""
-        for binding in shape.returns(local) if local else ():
-            if binding.value is not None and (found := volatile_in(shape, local, binding.value)):
-                return found.rstrip(",")
+        given = [item.value for item in shape.returns(local) if item.value is not None] if local else []
+        drawn = [volatile_in(shape, local, item) for item in given]
+        # Another return gives the chat's own key: a new one is drawn only where there is none.
+        if drawn and drawn[0] and all(drawn):
+            return drawn[0].rstrip(",")
     for part in walk(own):
         if part.kind in ("name", "attribute"):
             name_words = words_of_name(part)

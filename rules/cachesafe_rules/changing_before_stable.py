@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.assembled import assembled_lists
 from cachesafe_rules.changing import changing_piece, changing_value, pieces_of
-from cachesafe_rules.expressions import is_constant_name, is_history, last_part, spelt, static_length
+from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, spelt, static_length
 from cachesafe_rules.model import Expr, MessageList, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Request, Shape, shape_of
@@ -19,6 +19,8 @@ __all__ = ["ChangingBeforeStable"]
 _SYSTEM = ("system", "instructions", "system_prompt", "system_instruction", "system_message")
 # Fixed text behind a changing piece that is worth a report, in characters.
 _ENOUGH = 200
+# Words of helpers that make several blocks, the first of them with a marker.
+_SPLITS = frozenset({"cache", "cached", "cacheable", "caching", "blocks", "split"})
 _HELP = "fixed text first, then the history; what the turn brings goes into the newest user message"
 
 
@@ -109,6 +111,12 @@ class ChangingBeforeStable(Rule):
             "            {'role': 'user', 'content': question}]\n"
         ),
         Example(
+            "def ask(client, messages):\n"
+            "    changing = f'It is {datetime.now()}'\n"
+            "    return client.messages.create(model='m', max_tokens=9, messages=messages,\n"
+            "                                  system=cached_blocks(RULES, changing))\n"
+        ),
+        Example(
             "def build(docs, question):\n"
             "    return [{'role': 'system', 'content': f'Answer from the documents.\\n\\n{docs}'},\n"
             "            {'role': 'user', 'content': question}]\n"
@@ -173,8 +181,19 @@ def _in_fields(shape: Shape) -> Iterator[tuple[Span, str, str]]:
                 yield from _in_blocks(shape, request.function, text)
             elif what := _before_text(shape, request.function, text):
                 yield text.span, what, "fixed text"
+            elif _split_for_cache(shape, request.function, text):
+                continue
             elif chat and (what := changing_value(shape, request.function, request.fields[field])):
                 yield text.span, what, f"the history ({chat})"
+
+
+def _split_for_cache(shape: Shape, function: str, text: Expr) -> bool:
+    """`cached_blocks(stable, changing)`: a helper that puts what changes into a block of its own behind the marker."""
+    call = text.call
+    if call is None or len(call.args) + len(call.keywords) < 2 or _SPLITS.isdisjoint(name_words(last_part(call.name))):
+        return False
+    first = call.args[0] if call.args else next(iter(call.keywords.values()))
+    return changing_value(shape, function, first) is None
 
 
 def _has_history(shape: Shape, request: Request) -> str | None:

@@ -20,6 +20,8 @@ class DailyDate(ArrivalRule):
     for a day, one a month for a month. Within the day everything is reused, so this is a note with its price, not an
     error. Caches live for minutes or hours, so only conversations that run over midnight lose anything.
 
+    A date at the end of a long system text is not reported where the request is visibly that text and one question.
+
     ## What to do
 
     Keep it where one rewrite a day is affordable. Else put the date into the newest user message, read it once when

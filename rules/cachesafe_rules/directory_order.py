@@ -16,6 +16,7 @@ class DirectoryOrder(ArrivalRule):
 
     `os.listdir`, `scandir`, `glob` and `iterdir` promise no order: it depends on the file system and on the order in
     which files were made, so two machines, two checkouts or two containers send different prompts for the same files.
+    Who takes one file of those that a pattern finds expects one: `next(folder.glob(name))` is not reported.
 
     ## What to do
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.history_edits import all_but_last, appended, assigned, first_rewritten, rebuilt
+from cachesafe_rules.first_message import first_rewritten
+from cachesafe_rules.history_edits import all_but_last, appended, assigned, rebuilt
 from cachesafe_rules.model import Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import shape_of

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from cachesafe_rules.changing import changing_value
 from cachesafe_rules.expressions import is_history, last_part, parts_of, walk
 from cachesafe_rules.model import Binding, Call, Condition, Expr, Source, Span
+from cachesafe_rules.roles import is_search, names_role, of_people
 from cachesafe_rules.shape import Shape
 from cachesafe_rules.turns import is_setup, is_side_call, overflow_guarded
 from cachesafe_rules.volatile import volatile_in
 
-__all__ = ["all_but_last", "appended", "assigned", "first_rewritten", "rebuilt"]
+__all__ = ["all_but_last", "appended", "assigned", "is_content", "is_free", "rebuilt", "senders"]
 
 _CONTENT = frozenset({"content", "text", "parts"})
 _SPACE = frozenset({"strip", "lstrip", "rstrip", "split", "splitlines", "expandtabs"})
@@ -25,7 +25,7 @@ def rebuilt(shape: Shape) -> Iterator[tuple[Span, str]]:
     """Comprehensions over the history that flow into a request."""
     for part in shape.parts:
         expr = part.expr
-        if expr.kind != "comprehension" or not _free(shape, part.function, part.conditions):
+        if expr.kind != "comprehension" or not is_free(shape, part.function, part.conditions):
             continue
         generator = expr.generators[0]
         iterable = _over(generator.iterable)
@@ -53,7 +53,7 @@ def _newest_too(shape: Shape, function: str) -> bool:
         call.function == function
         and last_part(call.name) in _SPACE
         and call.receiver is not None
-        and _is_content(call.receiver)
+        and is_content(call.receiver)
         and any(p.kind == "subscript" and p.items[1].value == -1 for p in walk(call.receiver))
         for call in shape.view.calls
     )
@@ -105,22 +105,13 @@ def _drops_answers(tests: list[Expr]) -> bool:
         if test.kind != "operation" or len(test.items) != 2 or test.name not in ("!=", "=="):
             continue
         value = test.items[1].value if test.items[1].kind == "constant" else None
-        if not _names_role(test.items[0]):
+        if not names_role(test.items[0]):
             continue
         if (test.name == "!=" and value in ("assistant", "ai", "model", "tool", "function")) or (
             test.name == "==" and value in ("user", "human")
         ):
             return True
     return False
-
-
-def _names_role(expr: Expr) -> bool:
-    if expr.kind == "attribute":
-        return last_part(expr.name) in ("role", "type")
-    key = expr.items[1] if expr.kind == "subscript" else None
-    if expr.call is not None and last_part(expr.call.name) == "get" and expr.call.args:
-        key = expr.call.args[0]
-    return key is not None and key.value in ("role", "type")
 
 
 def _stored(*exprs: Expr) -> frozenset[Source]:
@@ -135,7 +126,7 @@ def _altered(
     # Ids of messages are no text of theirs.
     fields = element.call.keywords if element.call is not None else element.entries
     text = next((fields[key] for key in ("content", "text", "parts") if key in fields), None)
-    found = volatile_in(shape, function, element if text is None else text, _is_content, stored)
+    found = volatile_in(shape, function, element if text is None else text, is_content, stored)
     if found and (text is not None or not _IDS.search(found)):
         return f"{found} is written into earlier messages"
     for part in walk(element):
@@ -143,17 +134,17 @@ def _altered(
             return "earlier messages change with their distance from the end"
         if part.kind == "operation" and part.name == "-" and index and _from_end(shape, function, part, index):
             return "earlier messages change with their distance from the end"
-        if part.kind == "subscript" and part.items[1].kind == "slice" and _is_content(part.items[0]):
+        if part.kind == "subscript" and part.items[1].kind == "slice" and is_content(part.items[0]):
             return "earlier messages are cut"
         if part.call is not None:
             name = last_part(part.call.name)
             if name in _IMAGE:
                 return "images of earlier messages are encoded again"
-            if name in _SPACE and part.call.receiver is not None and _is_content(part.call.receiver):
+            if name in _SPACE and part.call.receiver is not None and is_content(part.call.receiver):
                 return _SPACE_CHANGED
-            if name == "replace" and part.call.receiver is not None and _is_content(part.call.receiver):
+            if name == "replace" and part.call.receiver is not None and is_content(part.call.receiver):
                 return "text is replaced in earlier messages"
-            if name == "sub" and any(_is_content(arg) for arg in part.call.args):
+            if name == "sub" and any(is_content(arg) for arg in part.call.args):
                 return "text is replaced in earlier messages"
     return None
 
@@ -167,7 +158,7 @@ def _from_end(shape: Shape, function: str, difference: Expr, index: str) -> bool
 def _written_into(shape: Shape, function: str, content: Expr, own: set[str]) -> str | None:
     """A parameter that is joined to the content of each earlier message."""
     pieces = parts_of(content)
-    if len(pieces) < 2 or not any(_is_content(piece) or piece.name in own for piece in pieces):
+    if len(pieces) < 2 or not any(is_content(piece) or piece.name in own for piece in pieces):
         return None
     for piece in pieces:
         root = (piece.name or "").partition(".")[0]
@@ -176,7 +167,7 @@ def _written_into(shape: Shape, function: str, content: Expr, own: set[str]) -> 
     return None
 
 
-def _is_content(expr: Expr) -> bool:
+def is_content(expr: Expr) -> bool:
     if expr.kind == "attribute":
         return last_part(expr.name) in _CONTENT
     if expr.kind == "subscript":
@@ -189,7 +180,7 @@ def _mentions(expr: Expr, name: str) -> bool:
     return any(part.name == name for part in walk(expr) if part.kind == "name")
 
 
-def _free(shape: Shape, function: str, conditions: tuple[Condition, ...]) -> bool:
+def is_free(shape: Shape, function: str, conditions: tuple[Condition, ...]) -> bool:
     return not (
         overflow_guarded(shape, function, conditions)
         or is_side_call(function)
@@ -216,55 +207,39 @@ def _loops(conditions: tuple[Condition, ...]) -> Iterator[Condition]:
             yield condition
 
 
-def _sends(shape: Shape) -> set[str]:
+def senders(shape: Shape) -> set[str]:
     return {part.function for part in shape.parts} | {request.function for request in shape.requests}
 
 
 def assigned(shape: Shape) -> Iterator[tuple[Span, str]]:
     """`m["content"] = …` in a loop over the history, in a function that builds a request."""
-    sends = _sends(shape)
+    sends = senders(shape)
     for binding in shape.view.bindings:
         target, value = binding.target, binding.value
-        if target is None or value is None or binding.function not in sends or not _is_content(target):
+        if target is None or value is None or binding.function not in sends or not is_content(target):
             continue
-        if not _free(shape, binding.function, binding.conditions):
+        if not is_free(shape, binding.function, binding.conditions):
             continue
         for loop in _loops(binding.conditions):
-            if loop.test is None or loop.target is None:
+            if loop.test is None or loop.target is None or is_search(loop.test, binding.conditions):
                 continue
             ranged = loop.test.call is not None and last_part(loop.test.call.name) == "range"
             over = _over(loop.test)
             root = target.items[0]
             names = {part.name for part in walk(loop.target) if part.kind == "name"}
-            if (
-                (is_history(over) and root.name in names)
-                or (ranged and root.kind == "subscript" and is_history(root.items[0]))
-            ) and (why := _why(shape, binding, value, _index_of(loop.test, loop.target))):
+            if ((is_history(over) and root.name in names) or (ranged and _indexed_by(root, names))) and (
+                why := _why(shape, binding, value, _index_of(loop.test, loop.target))
+            ):
                 yield binding.span, why
 
 
-def _of_people(conditions: tuple[Condition, ...]) -> bool:
-    """`if m["role"] == "user"`."""
-    for condition in conditions:
-        test = condition.test
-        if (
-            condition.kind == "if"
-            and test is not None
-            and not condition.negated
-            and test.kind == "operation"
-            and test.name == "=="
-            and len(test.items) == 2
-            and _names_role(test.items[0])
-            and _is_people(test.items[1])
-        ):
-            return True
-    return False
-
-
-def _is_people(role: Expr) -> bool:
-    """`"user"`, `USER`, `Role.HUMAN`."""
-    value = role.value if isinstance(role.value, str) else last_part(role.name)
-    return value.lower() in ("user", "human", "role_user")
+def _indexed_by(root: Expr, names: set[str | None]) -> bool:
+    """`messages[i]` of a loop's own `i`; `messages[-1]` is the newest message in each round."""
+    return (
+        root.kind == "subscript"
+        and is_history(root.items[0])
+        and any(part.kind == "name" and part.name in names for part in walk(root.items[1]))
+    )
 
 
 def _copied(shape: Shape, binding: Binding) -> bool:
@@ -282,7 +257,7 @@ def all_but_last(shape: Shape) -> Iterator[tuple[Span, str]]:
     """`for m in messages[:-k]: m["content"] = …`: a message is changed as soon as k others follow it."""
     for binding in shape.view.bindings:
         target = binding.target
-        if target is None or binding.value is None or not _is_content(target) or not target.items:
+        if target is None or binding.value is None or not is_content(target) or not target.items:
             continue
         if overflow_guarded(shape, binding.function, binding.conditions) or is_setup(binding.function):
             continue
@@ -314,8 +289,8 @@ def _unguarded_callers(shape: Shape, function: str) -> bool:
 def _why(shape: Shape, binding: Binding, value: Expr, index: str | None) -> str | None:
     if why := _altered(shape, binding.function, value, index):
         # What people wrote was not generated: stripped in the same way each time, it stays the same.
-        return None if why == _SPACE_CHANGED and _of_people(binding.conditions) else why
-    own = [piece for piece in parts_of(value) if _is_content(piece)]
+        return None if why == _SPACE_CHANGED and of_people(binding.conditions) else why
+    own = [piece for piece in parts_of(value) if is_content(piece)]
     added = binding.operator == "+=" or (len(own) == 1 and len(parts_of(value)) > 1 and not _copied(shape, binding))
     if added:
         # In place: the next turn adds it once more.
@@ -328,7 +303,7 @@ def _why(shape: Shape, binding: Binding, value: Expr, index: str | None) -> str 
 
 def appended(shape: Shape) -> Iterator[tuple[Span, str]]:
     """`messages.append({… m …})` in a loop over the history."""
-    sends = _sends(shape)
+    sends = senders(shape)
     named = {(shape.home(part.function, part.expr.name), part.expr.name) for part in shape.parts if part.expr.name}
     kept: dict[int, list[Call]] = {}
     for call in shape.view.calls:
@@ -341,7 +316,7 @@ def appended(shape: Shape) -> Iterator[tuple[Span, str]]:
             if loop.test is None or loop.target is None or not is_history(_over(loop.test)):
                 continue
             kept.setdefault(id(loop.test), []).append(call)
-            if not _free(shape, call.function, call.conditions):
+            if not is_free(shape, call.function, call.conditions):
                 continue
             item = shape.resolve(call.function, call.args[0])
             if item.kind in ("dict", "call", "fstring", "conditional"):
@@ -359,7 +334,7 @@ def appended(shape: Shape) -> Iterator[tuple[Span, str]]:
         # Another append in the same loop takes care of the other roles.
         if (
             len(calls) == 1
-            and _free(shape, calls[0].function, calls[0].conditions)
+            and is_free(shape, calls[0].function, calls[0].conditions)
             and _skips_answers(calls[0].conditions)
         ):
             yield calls[0].span, "answers or tool results are left out of the history"
@@ -381,31 +356,9 @@ def _skips_answers(conditions: tuple[Condition, ...]) -> bool:
         test = condition.test
         if condition.kind not in ("if", "left") or test is None or test.kind != "operation" or len(test.items) != 2:
             continue
-        if not _names_role(test.items[0]) or test.name not in ("==", "!="):
+        if not names_role(test.items[0]) or test.name not in ("==", "!="):
             continue
         value, same = test.items[1].value, (test.name == "==") != condition.negated
         if (value in ("assistant", "ai") and not same) or (value in ("user", "human") and same):
             return True
     return False
-
-
-def first_rewritten(shape: Shape) -> Iterator[tuple[Span, str]]:
-    """`messages[0]["content"] = …` with a text of the turn."""
-    sends = _sends(shape)
-    for binding in shape.view.bindings:
-        target, value = binding.target, binding.value
-        if target is None or value is None or binding.function not in sends or binding.operator not in ("=", "+="):
-            continue
-        root = target.items[0] if _is_content(target) and target.items else target
-        if root.kind != "subscript" or root.items[1].value not in (0, 1) or not is_history(root.items[0]):
-            continue
-        if root.items[1].kind != "constant" or isinstance(root.items[1].value, bool):
-            continue
-        if not _free(shape, binding.function, binding.conditions):
-            continue
-        if value.kind == "dict":
-            value = value.entries.get("content", value)
-        if value.call is not None and value.call.args and last_part(value.call.name).endswith("Message"):
-            value = value.call.args[0]
-        if found := changing_value(shape, binding.function, value):
-            yield binding.span, f"the first message is rewritten with {found}"

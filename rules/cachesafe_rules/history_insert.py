@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.assembled import assembled_lists, role_and_content
 from cachesafe_rules.changing import changing_value
-from cachesafe_rules.expressions import is_history, last_part, walk, words_of_name
+from cachesafe_rules.expressions import is_constant_name, is_history, last_part, walk, words_of_name
 from cachesafe_rules.model import Call, Expr, MessageList
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Shape, shape_of
@@ -22,7 +22,9 @@ _TOLD = frozenset(
      "recalled", "reminder", "context", "summary", "facts", "retrieved", "docs", "documents", "results", "state",
      "status"}
 )  # fmt: skip
-_NEWEST = frozenset({"user", "query", "question", "input", "text", "prompt", "new", "latest", "current"})
+_NEWEST = frozenset({"user", "query", "question", "input", "new", "latest", "current"})
+# Words that make a text of the program of such a name: `system_prompt`, `plan_text`, `user_template`.
+_OWN = frozenset({"system", "template", "instruction", "instructions", "plan", "rules", "dummy", "default", "task"})
 
 
 class HistoryInsert(Rule):
@@ -243,11 +245,20 @@ def _newest_first(shape: Shape, found: MessageList) -> Expr | None:
             names = [
                 part
                 for part in walk(item.content)
-                if part.kind in ("name", "attribute") and not _assembled(shape, found.function, part)
+                if part.kind in ("name", "attribute")
+                and not is_constant_name(part)
+                and shape.resolve(found.function, part).kind != "constant"
+                and not _assembled(shape, found.function, part)
             ]
-            if any(not _NEWEST.isdisjoint(words_of_name(part)) for part in names):
+            if any(map(_is_newest, names)):
                 return item.expr
     return None
+
+
+def _is_newest(part: Expr) -> bool:
+    """`question`, `user_text`, a bare `text` or `prompt`."""
+    named = words_of_name(part)
+    return (not _NEWEST.isdisjoint(named) and _OWN.isdisjoint(named)) or named in ({"text"}, {"prompt"})
 
 
 def _assembled(shape: Shape, function: str, part: Expr) -> bool:

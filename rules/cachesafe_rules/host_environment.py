@@ -20,6 +20,8 @@ class HostEnvironment(ArrivalRule):
     balancer, in CI, or in a tool that many people run, each machine and folder has a prefix of its own, and a
     provider's cache, which is shared within an organisation, is filled once for each of them.
 
+    What differs at the end of a long system text is not reported where the request is visibly that and one question.
+
     ## What to do
 
     Leave out what the model does not use. Put the rest behind the text that all machines share, or into the first user

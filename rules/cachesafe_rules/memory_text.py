@@ -18,6 +18,9 @@ class MemoryText(ArrivalRule):
     text rewrites every message behind it. A file that the program itself rewrites is memory too. A plain file, such as
     a project's instructions, seldom changes; then this is a note.
 
+    Silent in a request that is visibly one question and its system text, when the memory was recalled for it: what
+    stands behind is new with it. Silent where the question itself stands before the memory in the same text.
+
     ## What to do
 
     Recall into the newest user message, or into a block behind the stable text and its cache marker; or freeze the

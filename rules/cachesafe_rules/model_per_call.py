@@ -11,7 +11,7 @@ from cachesafe_rules.model import Expr, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Part, Shape, shape_of
 from cachesafe_rules.tools_per_turn import by_kind, tested
-from cachesafe_rules.turns import is_setup, is_side_call
+from cachesafe_rules.turns import is_setup, is_side_call, is_single, sent_again
 
 __all__ = ["ModelPerCall"]
 
@@ -38,6 +38,9 @@ class ModelPerCall(Rule):
     model had seen. Effort and thinking settings are rendered into the prompt at Anthropic (messages always void, tools
     and system for some models: "Prompt caching", Claude Platform Docs, read 2026-11-29) and are part of the prefix at
     OpenAI ("Prompt caching", OpenAI docs, copy of 2026-09-20).
+
+    A request that is sent once more because the answer was empty is no switch and is not reported, nor is the choice
+    for a request that visibly has no earlier messages.
 
     What to do
     ----------
@@ -128,6 +131,8 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
     for request in shape.requests:
         if is_setup(request.function) or is_side_call(request.function):
             continue
+        if sent_again(shape, request.function, request.conditions) or is_single(shape, request):
+            continue
         for field in (*_MODEL, *_EFFORT):
             if field not in request.fields:
                 continue
@@ -146,7 +151,7 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
                         done |= tests
                         yield part.span, what, why
 
-    senders = {request.function for request in shape.requests}
+    senders = {request.function for request in shape.requests if not is_single(shape, request)}
     for binding in shape.view.bindings:
         target = binding.target
         if target is None or binding.value is None or binding.function not in senders or target.kind != "subscript":
@@ -155,6 +160,7 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
         if (
             (key in _MODEL or key in _EFFORT)
             and not is_side_call(binding.function)
+            and not sent_again(shape, binding.function, binding.conditions)
             and (why := tested(shape, binding.function, binding.conditions, ()))
         ):
             yield binding.span, "model" if key in _MODEL else "reasoning effort", why

@@ -31,6 +31,13 @@ SEND = frozenset(
 _SAME = frozenset(
     {"list", "tuple", "copy", "deepcopy", "reversed", "chain", "filter", "sorted", "cast", "convert_to_messages"}
 )
+# What a message holds that goes to a model; a row of a database or of an export has fields beside them.
+_OF_MESSAGES = frozenset(
+    {"role", "content", "parts", "text", "name", "type", "id", "tool_calls", "tool_call_id", "function_call",
+     "cache_control", "reasoning_content", "refusal", "images", "audio", "thinking", "tool_name"}
+)  # fmt: skip
+# What asks something of messages, or takes one of them, and sends none.
+_LOOKS = frozenset({"next", "any", "all", "sum", "len", "max", "min", "join", "set", "str", "print", "dict"})
 _DEPTH = 12
 
 
@@ -200,7 +207,11 @@ class Shape:
             if found.expr is not None and _is_request_list(found):
                 self._visit(found.expr, found.function, found.span, found.conditions, seen)
         builders = {item.function for item in self.view.lists}
-        builders |= {display.function for display in self.view.dicts if "role" in display.expr.entries}
+        builders |= {
+            display.function
+            for display in self.view.dicts
+            if "role" in display.expr.entries and _OF_MESSAGES.issuperset(display.expr.entries)
+        }
         for binding in self.view.bindings:
             if binding.operator == "=" and self._is_chat(binding) and binding.target is not None:
                 self._visit(binding.target, binding.function, binding.span, binding.conditions, seen)
@@ -303,7 +314,8 @@ class Shape:
             same = last_part(call.name) in _SAME or call.name.endswith("from_iterable")
             inner = arg.items[0] if arg.kind == "star" else arg
             sliced = inner.kind == "subscript" and is_history(inner.items[0])
-            if same or is_history(inner) or sliced or inner.kind == "comprehension":
+            taken = inner.kind == "comprehension" and last_part(call.name) not in _LOOKS
+            if same or is_history(inner) or sliced or taken:
                 yield Part(inner, function, inner.span, conditions)
         if call.receiver is not None and last_part(call.name) == "copy":
             yield Part(call.receiver, function, span, conditions)

@@ -145,8 +145,13 @@ def _is_constructor(function: str) -> bool:
     return last_part(function) in ("__init__", "__post_init__", "model_post_init")
 
 
+_ON_DEMAND = frozenset({"clear", "reset", "forget"})
+
+
 def _free(shape: Shape, function: str, conditions: tuple[Condition, ...]) -> bool:
-    return not overflow_guarded(shape, function, conditions) and not is_side_call(function)
+    """Whether a place is reached turn by turn, as far as its tests and its function's name say."""
+    asked_for = not _ON_DEMAND.isdisjoint(name_words(last_part(function)))
+    return not (overflow_guarded(shape, function, conditions) or is_side_call(function) or asked_for)
 
 
 def is_tail(expr: Expr) -> bool:
@@ -251,6 +256,9 @@ def _counts(conditions: tuple[Condition, ...]) -> bool:
     for condition in conditions:
         if condition.test is not None and condition.kind in ("if", "while"):
             test = condition.test
+            if any(item.kind == "constant" and item.value in (0, 1) for item in test.items):
+                # Whether there is anything behind the first message.
+                continue
             if test.kind == "operation" and any(
                 item.call is not None and item.call.name == "len" for item in test.items
             ):

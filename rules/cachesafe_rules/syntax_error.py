@@ -15,6 +15,7 @@ class SyntaxErrorFound(MetaRule):
 
     A linter that skips a file silently says "clean" about it. Syntax that is newer than the Python that runs the
     linter is read with a second parser; only what neither can read is reported, at the place where reading stopped.
+    A template of a Python file, with a template's lines where reading stops, is no broken file.
 
     ## What to do
 

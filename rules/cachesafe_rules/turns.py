@@ -8,10 +8,19 @@ from collections.abc import Iterable
 from cachesafe_rules.changing import is_local, takes_turn
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, walk, words, words_of_name
 from cachesafe_rules.model import Condition, Expr
-from cachesafe_rules.shape import Shape
+from cachesafe_rules.shape import Request, Shape
 from cachesafe_rules.volatile import volatile_in
 
-__all__ = ["is_setup", "is_side_call", "is_switch", "overflow_guarded", "takes_turn_text", "turn_test"]
+__all__ = [
+    "is_setup",
+    "is_side_call",
+    "is_single",
+    "is_switch",
+    "overflow_guarded",
+    "sent_again",
+    "takes_turn_text",
+    "turn_test",
+]
 
 _OVERFLOW = frozenset(
     {"token", "tokens", "tok", "context", "ctx", "overflow", "exceed", "exceeds", "exceeded", "budget", "compact",
@@ -32,11 +41,13 @@ _TURN_TEXT = frozenset(
 )  # fmt: skip
 _COUNTED = frozenset({"turn", "turns", "step", "steps", "iteration", "iterations", "round", "rounds"})
 _SETTING = re.compile(r"(?:use|enabled?|with|allow|include|has|is|no|supports?|should)_|\w*_enabled$")
+_WANTED = frozenset({"want", "wanted", "need", "needed"})
 _ROUNDS = frozenset({"single", "multi", "one", "multiple", "max"})
 _SETUP = ("__init__", "__post_init__", "__new__", "setup", "configure", "main", "from_config", "model_post_init")
 _SETUP_STARTS = ("create_agent", "make_agent", "build_agent", "get_agent", "create_llm", "get_llm", "make_llm", "init_")
 _SIDE = frozenset(
-    {"title", "summary", "summarize", "summarise", "summarization", "summarizer", "classify", "classifier", "intent",
+    {"title", "summary", "summarize", "summarise", "summarization", "summarizer", "summarized",
+     "summarised", "classify", "classifier", "intent",
      "suggest", "suggestions", "rewrite", "extract", "extraction", "judge", "rubric", "goal", "critic", "evaluate",
      "evaluation", "eval", "compact", "compaction", "condense", "compress", "compressor", "log", "print", "format",
      "display", "render", "preview", "export", "trace", "telemetry", "record", "span", "audit", "estimate", "guard",
@@ -87,6 +98,61 @@ def _speaks_of_overflow(shape: Shape, function: str, test: Expr) -> bool:
         if part.kind == "name":
             exprs += [binding.value for binding in shape.bindings(function, part)[:4] if binding.value is not None]
     return not _OVERFLOW.isdisjoint(words(*exprs))
+
+
+def is_single(shape: Shape, request: Request) -> bool:
+    """Whether a request is one question, with a system text or without: all of its messages are written down."""
+    messages, function = request.messages, request.function
+    if messages is None:
+        return False
+    written = [messages]
+    if messages.kind == "name":
+        bound = [item for item in shape.bindings(function, messages) if item.function == function]
+        written = [item.value for item in bound if item.value is not None and item.operator == "="]
+        if not written or len(written) != len(bound):
+            return False
+        for call in shape.mutations(function, messages):
+            if last_part(call.name) not in ("append", "insert") or call.in_loop or not call.args:
+                return False
+            written.append(Expr("list", call.span, items=[call.args[-1]]))
+    roles = []
+    for found in written:
+        if found.kind != "list":
+            return False
+        for item in found.items:
+            role = shape.resolve(function, item).entries.get("role")
+            roles.append(role.value if role is not None else None)
+    return bool(roles) and all(role in ("system", "developer", "user") for role in roles)
+
+
+def sent_again(shape: Shape, function: str, conditions: Iterable[Condition]) -> bool:
+    """Whether a place is reached only when the answer to an earlier request of the function holds nothing."""
+    tests = [(item.test, item.negated) for item in conditions if item.kind in ("if", "left") and item.test is not None]
+    if not tests:
+        return False
+    sent = {id(request.call) for request in shape.requests if request.call is not None}
+    answers: set[str] = set()
+    for binding in shape.view.bindings:
+        target, value = binding.target, binding.value
+        if binding.function != function or target is None or value is None or not target.name:
+            continue
+        if any(id(part.call) in sent or part.name in answers for part in walk(value) if part.call or part.name):
+            answers.add(target.name)
+    return any(_is_empty(test, negated, answers) for test, negated in tests)
+
+
+def _is_empty(test: Expr, negated: bool, names: set[str]) -> bool:
+    """`not text`, `text.strip() == ""`, `text is None`; what stands behind `if text: return text`."""
+    while test.kind == "operation" and test.name == "not" and len(test.items) == 1:
+        test, negated = test.items[0], not negated
+    if test.kind == "operation" and test.name in ("==", "is") and len(test.items) == 2:
+        test, other = test.items
+        negated = not negated and not other.value and other.kind == "constant"
+    elif test.kind == "operation":
+        return False
+    return negated and any(
+        part.name is not None and (part.name in names or part.name.partition(".")[0] in names) for part in walk(test)
+    )
 
 
 _PRESENCE = frozenset({"is", "is not"})
@@ -205,6 +271,9 @@ def _turn_name(shape: Shape, function: str, expr: Expr) -> str | None:
             return None
         if _ROUNDS & named:
             # `single_turn`: how a run is meant, not how far it has come.
+            return None
+        if expr.name in _WANTED:
+            # What is looked for in a list, maybe a model's own name.
             return None
         if is_local(shape, function, expr) and (not _TURN.isdisjoint(named) or expr.name in _TEXTS):
             return expr.name

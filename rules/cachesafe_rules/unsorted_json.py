@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Fix, Report, Rule
-from cachesafe_rules.expressions import walk
+from cachesafe_rules.expressions import last_part, walk
 from cachesafe_rules.model import Call, Expr, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Shape, shape_of
@@ -25,6 +25,10 @@ class UnsortedJson(Rule):
     -------------
     `json.dumps` without `sort_keys=True` writes keys in the order in which they were put in. That order is another one
     after a database that reorders keys (PostgreSQL's jsonb), after a merge, or when the data comes from a set.
+
+    Only data that was handed in is reported, for it may be dumped anew in each request. A display has the order in
+    which it is written, and a result that its own function has computed becomes text once; so does a message that is
+    only appended to the chat.
 
     Why
     ---
@@ -115,7 +119,7 @@ def _results(shape: Shape) -> Iterator[tuple[Call, str]]:
         if any(item.role == "*" for item in found.items):
             for item in found.items:
                 call = item.content.call if item.role == "tool" and item.content is not None else None
-                if call is not None and _is_unsorted(call):
+                if call is not None and _is_unsorted(call) and _handed_in(shape, found.function, call):
                     yield call, "a tool result"
     for binding in shape.view.bindings:
         value = binding.value
@@ -127,8 +131,38 @@ def _results(shape: Shape) -> Iterator[tuple[Call, str]]:
                 and content is not None
                 and content.call is not None
                 and _is_unsorted(content.call)
+                and _handed_in(shape, binding.function, content.call)
+                and not _kept_as_text(shape, binding.function)
             ):
                 yield content.call, "a tool result"
+
+
+def _handed_in(shape: Shape, function: str, call: Call) -> bool:
+    """Whether what is dumped came in as data, which may be dumped again for the next request.
+
+    A display has the order in which it is written, and what the function has just computed becomes text here, once.
+    """
+    value = shape.resolve(function, call.args[0]) if call.args else None
+    while value is not None and value.kind == "subscript":
+        value = value.items[0]
+    if value is None or value.kind not in ("name", "attribute") or not value.name:
+        return False
+    known = shape.view.functions.get(function)
+    return known is not None and value.name.partition(".")[0] in known.parameters
+
+
+_KEEPING = frozenset({"append", "add", "add_message"})
+
+
+def _kept_as_text(shape: Shape, function: str) -> bool:
+    """Whether every call in the file puts the message into a list that is kept, where its text stays as it is."""
+    name = last_part(function)
+    calls = [call for call in shape.view.calls if last_part(call.name) == name]
+    kept: set[int] = set()
+    for call in shape.view.calls:
+        for arg in call.args if last_part(call.name) in _KEEPING else ():
+            kept.add(id(shape.resolve(call.function, arg).call))
+    return bool(calls) and all(id(call) in kept for call in calls)
 
 
 def _system(shape: Shape) -> Iterator[tuple[Call, str]]:

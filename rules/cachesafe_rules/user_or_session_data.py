@@ -17,6 +17,10 @@ class UserOrSessionData(ArrivalRule):
     stable text behind it, often thousands of tokens, is computed and stored once per user or session instead of once
     for all; first requests never find anything cached.
 
+    What differs at the end of a long system text is not reported where the request is visibly that and one question.
+    Names out of settings (`config.username`, `bot.username`) are no user's, nor is `user_name` in a larger program that
+    nowhere tells users apart.
+
     ## What to do
 
     Let the text that all users share come first, byte-equal for everyone. Put what differs into the first or newest

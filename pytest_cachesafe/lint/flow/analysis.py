@@ -292,7 +292,7 @@ def _withdrawn(mark: str, words: frozenset[str] | set[str], strict: bool = False
         # Named after a task, which is often asked in one user message.
         return "system" not in words and not words.isdisjoint(("user", "asked", "filed"))
     if mark.startswith(("name:", "soft:")):
-        return "system" not in words and ("user" in words or "filed" in words)
+        return "system" not in words and not words.isdisjoint(("user", "filed", "behind"))
     if _only_filed(words):
         return True
     if "counted" in words and "sent" not in words:

@@ -89,6 +89,11 @@ def _list_atoms(engine: Engine, frame: Frame, shape: ListShape, node: ast.AST, d
         i for i, item in enumerate(items) if isinstance(item.shape, DictShape) and "cache_control" in item.shape.fields
     ]
     if marked:
+        for item in items[marked[-1] + 1 :]:
+            # A block of its own behind the cached ones, whatever it was called before.
+            for atom in item.all_atoms().values():
+                if atom.mark is not None:
+                    vote(engine, frame, atom.mark, "behind")
         items = items[: marked[-1] + 1]
     atoms = EMPTY
     stable_before = False

@@ -10,6 +10,7 @@ from pytest_cachesafe.lint.flow.arrive import arrive
 from pytest_cachesafe.lint.flow.atoms import Atom, is_order, merge
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.classes import base_words
+from pytest_cachesafe.lint.flow.cuts import head_is_cut
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.marks import new_mark, role_of
 from pytest_cachesafe.lint.flow.messages import tools, user_text
@@ -18,6 +19,7 @@ from pytest_cachesafe.lint.flow.values import Cls, DictShape, Ext, Func, ListSha
 from pytest_cachesafe.lint.tables import sinks
 
 if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.atoms import Atoms
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
 
@@ -55,12 +57,14 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
                 value,
                 f"messages that every conversation begins with ({dotted_name(target)})",
                 "few_shot",
-                atoms=value.all_atoms(),
+                atoms=_said(value),
             )
         elif target.attr in ("content", "text") and _is_first_message(target.value):
             arrive(engine, frame, node, value, _first_message(target.value))
     elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
         key = target.slice.value
+        if key in ("content", "text"):
+            head_is_cut(engine, frame, target, node)
         if isinstance(key, str) and (key in sinks.SYSTEM_KEYS or key == "system"):
             arrive(engine, frame, node, value, f"{key!r} of a request")
         elif key in ("content", "text") and _is_system_dict(engine, frame, target.value):
@@ -156,6 +160,17 @@ def _is_history(value: Value) -> bool:
         and shape.exact
         and sum(isinstance(i.shape, DictShape) and "role" in i.shape.fields for i in shape.items) > 1
     )
+
+
+def _said(value: Value) -> Atoms:
+    """What the messages of a list say, without the ids and times that are kept with them."""
+    atoms = value.atoms
+    for item in value.shape.items if isinstance(value.shape, ListShape) else ():
+        fields = item.shape.fields if isinstance(item.shape, DictShape) else {}
+        for name in ("content", "parts", "text"):
+            if name in fields:
+                atoms = merge(atoms, fields[name].all_atoms())
+    return atoms
 
 
 def _is_tool_attribute(engine: Engine, frame: Frame, target: ast.Attribute, node: ast.expr) -> bool:

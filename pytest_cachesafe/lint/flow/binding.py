@@ -127,6 +127,8 @@ def _is_record(value: Value) -> bool:
     shape = value.shape
     if isinstance(shape, DictShape):
         return len(shape.fields) > 1 and shape.mark is None and not value.atoms
+    if isinstance(shape, Obj):
+        return len(shape.fields) > 1 and not value.atoms
     return isinstance(shape, ListShape) and shape.exact and len(shape.items) > 1 and not value.atoms
 
 

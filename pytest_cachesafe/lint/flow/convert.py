@@ -9,7 +9,7 @@ from pytest_cachesafe.lint.flow import clock
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
 from pytest_cachesafe.lint.flow.classes import annotated_names, class_attribute, mro
 from pytest_cachesafe.lint.flow.construct import field_default
-from pytest_cachesafe.lint.flow.derive import cut
+from pytest_cachesafe.lint.flow.derive import cut, first_match
 from pytest_cachesafe.lint.flow.text import shown
 from pytest_cachesafe.lint.flow.values import NOTHING, Const, DictShape, Ext, Obj, Shape, Value, join_all
 
@@ -94,7 +94,9 @@ def handed_on(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments
         atoms = merge(
             atoms, shown(engine, frame, item, node).atoms if last in ("indent", "dedent") else item.all_atoms()
         )
-    return Value(atoms) if atoms else NOTHING
+    if not atoms:
+        return NOTHING
+    return first_match(Value(atoms)) if last == "next" else Value(atoms)
 
 
 def _fields_of(engine: Engine, value: Value, shape: Obj) -> Value:

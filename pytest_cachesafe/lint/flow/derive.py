@@ -13,7 +13,7 @@ from pytest_cachesafe.lint.tables import transfers
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.atoms import Atom, Atoms
 
-__all__ = ["cut", "fallback", "finer", "given", "item_of", "iterated", "ordered", "taken"]
+__all__ = ["cut", "fallback", "finer", "first_match", "given", "item_of", "iterated", "ordered", "taken"]
 
 _FALLBACK = "used only where nothing was given"
 
@@ -71,6 +71,18 @@ def _without(value: Value, gone: set[tuple[Any, ...]]) -> Value:
         {k: a for k, a in value.atoms.items() if k not in gone},
         value.shape,
         {k: a for k, a in value.latent.items() if k not in gone},
+    )
+
+
+def first_match(value: Value) -> Value:
+    """One of the files that a pattern found: who takes one expects one."""
+    return _without(
+        value,
+        {
+            k
+            for k, a in value.all_atoms().items()
+            if a.source is not None and a.source.kind == "listing" and a.source.api.endswith("glob()")
+        },
     )
 
 

@@ -16,11 +16,15 @@ from pytest_cachesafe.lint.flow.values import NOTHING, Const, DictShape, TextFil
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.arguments import Arguments
+    from pytest_cachesafe.lint.flow.atoms import Atom, Atoms
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
     from pytest_cachesafe.lint.flow.values import TemplateShape
 
-__all__ = ["fill_template", "filled"]
+__all__ = ["OFFERED", "fill_template", "filled"]
+
+# Begins the step of a value that fills a text which is not known: whether the text prints it must be seen elsewhere.
+OFFERED = "may fill "
 
 
 def filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: str, arguments: Arguments) -> Value:
@@ -35,24 +39,52 @@ def filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
         return texted(frame, node, atoms, f"put into text by .{name}()")
     for i, (value, where) in enumerate(zip(arguments.positional, arguments.nodes, strict=False)):
         if fields is None or i in fields or name != "format":
-            given = Value(value.handed()) if isinstance(value.shape, DictShape) else shown(engine, frame, value, node)
+            given = (
+                Value(_handed(frame, node, value, known=fields is not None or file is not None))
+                if isinstance(value.shape, DictShape)
+                else shown(engine, frame, value, node)
+            )
             shown_value = _printed(given, fields, i)
             atoms = merge(atoms, shown_value.atoms)
             if file is not None:
                 arrive(engine, frame, where, shown_value, f"template {file}", "system", atoms=shown_value.atoms)
+    written = {keyword.arg for keyword in node.keywords}
     for key, (value, where) in arguments.keywords.items():
         if fields is not None and key not in fields:
             # Given, but not printed.
             continue
         found = _printed(shown(engine, frame, value, where), fields, key).atoms
         if found:
-            step = Step(frame.module.name, getattr(where, "lineno", 1), f"fills {{{key}}}")
-            found = {k: a.at(step) for k, a in found.items()}
+            known = fields is not None or file is not None or key in written
+            row = getattr(where, "lineno", 1)
+            found = {k: a.at(_filling(frame, a, row, key, known=known)) for k, a in found.items()}
             atoms = merge(atoms, found)
             if file is not None:
                 arrive(engine, frame, where, value, f"template {file}", "system", atoms=found)
     atoms = merge(atoms, arguments.rest.atoms)
     return texted(frame, node, atoms, f"put into text by .{name}()")
+
+
+def _handed(frame: Frame, node: ast.Call, value: Value, *, known: bool) -> Atoms:
+    """What a dict brings along, field by field."""
+    if known or not isinstance(value.shape, DictShape):
+        return value.handed()
+    atoms = Value(value.atoms, None, value.latent).all_atoms()
+    for key, item in value.shape.fields.items():
+        one = Value(EMPTY, DictShape({key: item})).handed()
+        atoms = merge(atoms, {k: a.at(_filling(frame, a, node.lineno, key, known=False)) for k, a in one.items()})
+    return atoms
+
+
+def _filling(frame: Frame, atom: Atom, row: int, key: str, *, known: bool) -> Step:
+    """The step of a value that fills a placeholder. It is only offered where a dict that another function made for all
+    texts goes into one that is not known; whoever reads a clock for this text has the placeholder in mind."""
+    source, function = atom.source, frame.function
+    here = source is None or (
+        source.span.filename == frame.module.name
+        and (function is None or function.first <= source.span.row <= function.end_row)
+    )
+    return Step(frame.module.name, row, f"{'fills ' if known or here else OFFERED}{{{key}}}")
 
 
 def _shared(engine: Engine, frame: Frame, node: ast.Call) -> bool:

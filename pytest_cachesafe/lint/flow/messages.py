@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.observers import counts
 from pytest_cachesafe.lint.flow.arrive import ORDER_KINDS, TOOL_LIST, arrive
 from pytest_cachesafe.lint.flow.derive import given
 from pytest_cachesafe.lint.flow.frame import ParamSink, function_of
@@ -26,6 +27,9 @@ def message(
 ) -> Mark | None:
     """A message of a role: system text arrives, other text takes back what was only named like system text."""
     if role == "system":
+        if frame.function is not None and counts(frame.function.name):
+            # Made to be counted.
+            return None
         if _is_reminder(frame, content_node):
             # Put behind the history by design.
             return new_mark(frame, node, "message")

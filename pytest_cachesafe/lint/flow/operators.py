@@ -149,6 +149,9 @@ def evaluate_compare(engine: Engine, frame: Frame, node: ast.Compare) -> Value:
 def evaluate_unary(engine: Engine, frame: Frame, node: ast.UnaryOp) -> Value:
     """`-a`, `not a`."""
     value = evaluate(engine, frame, node.operand)
+    shape = value.shape
+    if isinstance(node.op, ast.USub) and isinstance(shape, Const) and type(shape.value) in (int, float):
+        return Value(value.atoms, Const(-shape.value))
     return NOTHING if isinstance(node.op, ast.Not) else value
 
 

@@ -24,6 +24,17 @@ _MACHINE = re.compile(
     r"PWD|LANG|LANGUAGE|LC_\w+|PATH|VIRTUAL_ENV|CONDA_PREFIX|CONDA_DEFAULT_ENV|\w*WORKING_DIR(?:ECTORY)?|"
     r"(?:\w+_)?(?:WORK_?DIR|CWD|VOLUMES))$"
 )
+# Whose names are the installation's own: `config.username`, `bot.username`. A session's id in a configuration is still
+# that session's.
+_SETTINGS = re.compile(
+    r"^(?:\w+_)?(?:config|configuration|cfg|conf|settings?|env|environ|defaults|options|prefs|bot|me|org|"
+    r"organi[sz]ation|credentials?|creds|auth|db|database|proxy|connection|smtp|imap)$"
+)
+_PLAIN = frozenset(("config", "settings", "env", "environ", "defaults"))
+
+
+def _is_setting(owner: str, name: str) -> bool:
+    return sources.PERSONAL_NAMES[name][0] == "user" and bool(_SETTINGS.match(owner.lower()))
 
 
 def only_parameters(value: Value) -> bool:
@@ -35,7 +46,7 @@ def personal_attribute(engine: Engine, frame: Frame, node: ast.Attribute) -> Val
     """`user.name`, `page.url`: volatile by its name; None for anything else."""
     owner = dotted_name(node.value).rsplit(".", 1)[-1].lstrip("_")
     name = f"{owner}.{node.attr}"
-    if node.attr in sources.PERSONAL_NAMES:
+    if node.attr in sources.PERSONAL_NAMES and not _is_setting(owner, node.attr):
         kind, granularity = sources.PERSONAL_NAMES[node.attr]
         return engine.source(frame, node, kind, granularity, name)
     if node.attr in sources.PERSONAL_FIELDS and sources.PERSONAL_OWNERS.match(owner):
@@ -55,7 +66,7 @@ def personal_attribute(engine: Engine, frame: Frame, node: ast.Attribute) -> Val
 def personal_item(engine: Engine, frame: Frame, node: ast.Subscript, key: str) -> Value | None:
     """`request["user_id"]`: volatile by its name; None for anything else."""
     owner = dotted_name(node.value).rsplit(".", 1)[-1].lstrip("_")
-    if key in sources.PERSONAL_NAMES and owner not in ("config", "settings", "env", "environ", "defaults"):
+    if key in sources.PERSONAL_NAMES and not _is_setting(owner, key) and owner not in _PLAIN:
         return engine.source(frame, node, *sources.PERSONAL_NAMES[key], f"{owner}[{key!r}]")
     if key in sources.PERSONAL_FIELDS and sources.PERSONAL_OWNERS.match(owner):
         return engine.source(frame, node, "user", "user", f"{owner}[{key!r}]")

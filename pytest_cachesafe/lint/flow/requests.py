@@ -7,6 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from cachesafe_rules.model import Source, Step
+from cachesafe_rules.observers import is_screen, writes_a_log
 from pytest_cachesafe.lint.flow.arrive import arrive, hit
 from pytest_cachesafe.lint.flow.atoms import EMPTY, Atom
 from pytest_cachesafe.lint.flow.classes import annotated_names, base_words, find_method, mro
@@ -67,6 +68,9 @@ def _flags(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments: A
 
 def _keywords(engine: Engine, frame: Frame, node: ast.Call, function: Value, last: str, arguments: Arguments) -> None:
     tables = engine.tables
+    if writes_a_log(last) or (isinstance(node.func, ast.Attribute) and is_screen(dotted_name(node.func.value))):
+        # What a log or a screen is given was sent, or never will be.
+        return
     agent = bool(sinks.AGENT_CALLEES.search(last))
     for name, (value, where) in arguments.keywords.items():
         if name == "tools":

@@ -6,8 +6,10 @@ import ast
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.lint.flow.atoms import merge, volatile_atoms
-from pytest_cachesafe.lint.flow.derive import cut, item_of, iterated
+from pytest_cachesafe.lint.flow.cuts import cut_at_marker
+from pytest_cachesafe.lint.flow.derive import cut, first_match, item_of, iterated
 from pytest_cachesafe.lint.flow.evaluate import evaluate
+from pytest_cachesafe.lint.flow.marks import marks_of, vote
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.personal import environment, personal_item
 from pytest_cachesafe.lint.flow.values import (
@@ -45,6 +47,11 @@ def evaluate_subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Val
     if isinstance(owner.shape, Ext) and owner.shape.dotted == "os.environ":
         return environment(engine, frame, node, index)
     if any(a.source is not None for a in owner.atoms.values()):
+        if cut_at_marker(engine, frame, node):
+            for mark in marks_of(owner):
+                # The name it goes by stands for the text that is still whole.
+                vote(engine, frame, mark, "behind")
+            return NOTHING
         granularity = _sliced(node)
         if granularity is not None:
             return cut(Value(volatile_atoms(merge(owner.atoms, owner.latent))), granularity)
@@ -70,6 +77,9 @@ def evaluate_subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Val
             and -len(owner.shape.items) <= key < len(owner.shape.items)
         ):
             return owner.shape.items[key]
+        if isinstance(owner.shape, ListShape) and key == -1 and len(owner.shape.items) > 1:
+            # `[system, *history][-1]`: whatever it is, not what the list begins with.
+            return join_all(list(owner.shape.items[1:]))
     if isinstance(owner.shape, DictShape):
         # A table of functions or texts, chosen by a key that is only known at run time.
         chosen = join_all(list(owner.shape.fields.values()))
@@ -85,6 +95,8 @@ def evaluate_subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Val
     positional = isinstance(node.slice, (ast.Slice, ast.UnaryOp)) or (
         isinstance(index.shape, Const) and isinstance(index.shape.value, int)
     )
+    if positional and not isinstance(node.slice, ast.Slice):
+        return first_match(Value(atoms))
     return Value(atoms) if positional else item_of(Value(atoms))
 
 

@@ -36,6 +36,7 @@ TASK_CONSTANTS = re.compile(
     r"GRADING|SCORE|SCORING|EVAL|EVALUAT\w+|SUMMARY|SUMMAR\w+|CLASSIF\w+|TRANSLAT\w+|REWRITE|KEYWORDS?|TAGS?|LABEL\w*)_"
 )
 _STOP = re.compile(
+    r"volatile|uncached|"
     r"reminder|heartbeat|event|non_system|no_system|without_system|filesystem|file_system|is_|has_|use_|"
     r"supports?_|inline_|allows?_|enable|disable|include_|exclude_|needs_|requires?_|should_|strip_|"
     r"count|token|_hash|parse|extract|validate|test_|log_|print_|save_|set_|update_|remove_|delete_|on_|send_|"

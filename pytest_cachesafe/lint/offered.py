@@ -1,0 +1,146 @@
+"""Values that are only offered to a template: `text.format(timestamp=…)` prints the time if the text says so.
+
+Where the analysis does not know the text that is filled, the project is asked for a text that holds the placeholder. If
+none of its files does, the value stands in no prompt but one that a user may write some day.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pytest_cachesafe.lint.flow.filled import OFFERED
+
+if TYPE_CHECKING:
+    from cachesafe_rules.model import Arrival, Step
+
+__all__ = ["Offered"]
+
+_NAME = re.compile(re.escape(OFFERED) + r"\{([^{}]+)\}$")
+# Where texts of prompts are kept beside Python code.
+_TEXTS = (
+    ".txt", ".md", ".mdx", ".yaml", ".yml", ".json", ".jsonl", ".toml", ".jinja", ".jinja2", ".j2", ".prompt", ".tmpl",
+    ".tpl", ".template", ".mustache", ".hbs", ".html", ".xml", ".ini", ".cfg", ".csv", ".sql", ".prompty", ".poml",
+)  # fmt: skip
+_PASSED_OVER = frozenset(
+    {"node_modules", "docs", "doc", "site-packages", "__pycache__", "venv", "env", "build", "dist", "target"}
+)
+# Larger files are data, and in larger projects nobody can say that there is none.
+_LARGEST = 1_000_000
+_MOST = 20_000
+# A few files and no text beside them: the template lies elsewhere.
+_FEWEST = 20
+_DOCUMENTED = re.compile(
+    r"^(?:readme|changelog|contributing|license|news|history|pyproject|setup|tox|requirements|package(?:-lock)?)\b",
+    re.IGNORECASE,
+)
+
+
+class Offered:
+    """Asks whether the project has a text that prints what is offered. `read` gives the bytes of one of its files."""
+
+    def __init__(self, root: str, files: Collection[str], read: Callable[[str], bytes | None]) -> None:
+        self._root = root
+        self._files = files
+        self._read = read
+        self._known: dict[str, bool] = {}
+        self._texts: list[str] | None = None
+
+    def printed(self, arrival: Arrival) -> Arrival | None:
+        """The arrival without values that no text of the project prints; None where nothing is left."""
+        taints = tuple(t for t in arrival.taints if all(map(self._is_printed, _names(t.steps))))
+        if len(taints) == len(arrival.taints):
+            return arrival
+        return replace(arrival, taints=taints) if taints else None
+
+    def _is_printed(self, name: str) -> bool:
+        known = self._known.get(name)
+        if known is None:
+            known = self._known[name] = self._found(name)
+        return known
+
+    def _found(self, name: str) -> bool:
+        word = name.encode("utf-8", "surrogatepass")
+        # `{now}`, `{{ now | date }}`, `{% if now %}`, `${now}`, `$now`, `%(now)s`, `<now>`, `[now]`.
+        # In a tag of a template the name stands anywhere: `{% if now %}`.
+        place = re.compile(
+            rf"\{{[{{%]?[^{{}}\n]*?\b{re.escape(name)}\b|\$\{{?{re.escape(name)}\b|%\({re.escape(name)}\)"
+            rf"|<{re.escape(name)}>|\[{re.escape(name)}\]",
+            re.IGNORECASE,
+        )
+        for file in self._files:
+            data = self._read(file)
+            if data is not None and word in data and _in_code(data, place):
+                return True
+        texts = self._text_files()
+        if texts is None or (not texts and len(self._files) < _FEWEST):
+            return True
+        for path in texts:
+            try:
+                with open(path, "rb") as stream:
+                    data = stream.read()
+            except OSError:
+                continue
+            if word in data and any(place.search(line) and not _F_STRING.search(line) for line in _lines(data)):
+                return True
+        return False
+
+    def _text_files(self) -> list[str] | None:
+        """Files of text in the project; None where there are too many to read."""
+        if self._texts is None:
+            self._texts = []
+            for folder, folders, names in os.walk(self._root):
+                folders[:] = [f for f in folders if not f.startswith(".") and f.lower() not in _PASSED_OVER]
+                for name in names:
+                    if not name.lower().endswith(_TEXTS) or _DOCUMENTED.match(name):
+                        continue
+                    path = os.path.join(folder, name)
+                    try:
+                        if os.path.getsize(path) <= _LARGEST:
+                            self._texts.append(path)
+                    except OSError:
+                        continue
+                if len(self._texts) > _MOST:
+                    break
+        return None if len(self._texts) > _MOST else self._texts
+
+
+# Code in a document: its braces are no placeholders.
+_F_STRING = re.compile(r"\b[fF]r?[\"']")
+
+
+def _names(steps: Iterable[Step]) -> Iterator[str]:
+    for step in steps:
+        found = _NAME.match(step.message)
+        if found is not None:
+            yield found[1]
+
+
+def _lines(data: bytes) -> list[str]:
+    return data.decode("utf-8", "replace").splitlines()
+
+
+def _in_code(data: bytes, place: re.Pattern[str]) -> bool:
+    """Whether a literal of a Python file holds the placeholder; what an f-string prints is no literal, and a text that
+    is nothing but the placeholder is what a program looks for."""
+    if place.search(data.decode("utf-8", "replace")) is None:
+        return False
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            tree = ast.parse(data)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            # Whatever it says, it may be a template.
+            return True
+    notes = {id(stmt.value) for stmt in ast.walk(tree) if isinstance(stmt, ast.Expr)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in notes:
+            found = place.search(node.value)
+            if found is not None and len(node.value.strip()) > len(found[0]) + 2:
+                return True
+    return False

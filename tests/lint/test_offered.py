@@ -1,0 +1,77 @@
+"""A value that is offered to a template counts where a text of the project prints it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lint_project import places, write
+
+from pytest_cachesafe.lint.run import lint
+
+FILLS = {"format": "text.format(**variables)", "dict": "text.format_map(variables)"}
+PROGRAM = """
+from datetime import datetime
+
+
+def known(name):
+    return {"now": datetime.now().isoformat(), "name": name}
+
+
+def build(text, name, history):
+    variables = known(name)
+    return [{"role": "system", "content": %s}, *history]
+"""
+
+
+def codes(root: Path, **files: str) -> list[str]:
+    """The codes of the findings in a project of these files."""
+    write(root, {name.replace("__", "."): text for name, text in files.items()})
+    return [code for _, _, code in places(lint([root], cache=False).findings)]
+
+
+@pytest.mark.parametrize("way", FILLS)
+def test_a_placeholder_that_no_text_has(tmp_path: Path, way: str) -> None:
+    program = PROGRAM % FILLS[way]
+    assert codes(tmp_path, a__py=program, texts__yaml="base: You are {name}, a clerk.\n") == []
+
+
+@pytest.mark.parametrize("way", FILLS)
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("texts__yaml", "base: You are {name}. It is {now}.\n"),
+        ("b__py", "BASE = 'You are {name}. It is {now}.'\n"),
+        ("notes__md", "You are {{ name }}. It is {{ now | upper }}.\n"),
+    ],
+)
+def test_a_placeholder_that_a_text_has(tmp_path: Path, way: str, name: str, text: str) -> None:
+    assert codes(tmp_path, a__py=PROGRAM % FILLS[way], **{name: text}) == ["CSF101"]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("b__py", "def stamp(now):\n    return f'at {now} sharp'\n"),
+        ("b__py", '"""Fills {now} and {name}."""\n'),
+        ("README__md", "Write {now} into a prompt, and the time stands there.\n"),
+        ("notes__md", "    path = f'backup_{now}.zip'\n"),
+    ],
+)
+def test_what_only_looks_like_a_template(tmp_path: Path, name: str, text: str) -> None:
+    base = "base: You are {name}, a clerk.\n"
+    assert codes(tmp_path, a__py=PROGRAM % FILLS["format"], texts__yaml=base, **{name: text}) == []
+
+
+def test_a_few_files_say_nothing_of_the_template(tmp_path: Path) -> None:
+    assert codes(tmp_path, a__py=PROGRAM % FILLS["format"]) == ["CSF101"]
+
+
+@pytest.mark.parametrize("fill", ["text.format(now=datetime.now())", "text.replace('{now}', str(datetime.now()))"])
+def test_a_clock_that_is_read_for_this_text(tmp_path: Path, fill: str) -> None:
+    assert codes(tmp_path, a__py=PROGRAM % fill, texts__yaml="base: You are {name}, a clerk.\n") == ["CSF101"]
+
+
+def test_a_text_that_is_known_needs_no_search(tmp_path: Path) -> None:
+    program = PROGRAM % "'You are {name}. It is {now}.'.format(**variables)"
+    assert codes(tmp_path, a__py=program) == ["CSF101"]

@@ -1,0 +1,145 @@
+"""Structure rules where there is nothing to lose: retries, lookups, rows, fixed messages, results kept."""
+
+from __future__ import annotations
+
+import pytest
+
+from cachesafe_rules.registry import load_rules
+from tests.support.lint_examples import check_example
+
+RETRY = """
+def ask(client, messages, text):
+    answer = client.chat.completions.create(model="m", messages=messages)
+    words = answer.text or ""
+    if {test}:
+        effort = "none" if len(text) > 9 else "low"
+        return client.chat.completions.create(model="m", messages=messages, reasoning_effort=effort)
+    return words
+"""
+FIRST = """
+GREETING_FOR_USER = "Hello"
+
+def build(data, history, user_text, system_prompt):
+    return [{{"role": "user", "content": {content}}}, *history]
+"""
+SINGLE = """
+def ask(client, query, history):
+    messages = [{{"role": "system", "content": "Be kind."}}]
+    {more}
+    return client.chat.completions.create(model="big" if "prove" in query else "small", messages=messages)
+"""
+KEY = """
+import uuid
+
+def key_of(request):
+    {first}
+    return str(uuid.uuid4())
+
+def ask(client, messages, request):
+    return client.responses.create(model="m", input=messages, prompt_cache_key=key_of(request))
+"""
+FIELD = """
+import uuid
+
+def ask(client, messages, fields):
+    key = fields.get("prompt_cache_key", {default})
+    return client.responses.create(model="m", input=messages, prompt_cache_key={given})
+"""
+TOOL = """
+import json
+
+def message(call, result):
+    found = {found}
+    return {{"role": "tool", "tool_call_id": call, "content": json.dumps({dumped})}}
+"""
+OPEN = """
+def ask(client, history):
+    for i in range(2):
+        answer = client.chat.completions.create(model="m", messages=history)
+        history[{index}]["content"] += answer.text
+    return history
+"""
+LOOKUP = """
+def reset(client, messages):
+    last = {made}
+    kept = [*messages, last]
+    return client.chat.completions.create(model="m", messages=kept)
+"""
+ROWS = """
+def recent(messages, limit):
+    turns = []
+    for message in messages[-limit:]:
+        turns.append({{"role": message.role, "content": message.content{more}}})
+    return turns
+"""
+BARE = """
+def body(messages):
+    rest = messages[1:] if len(messages) > {least} else []
+    return {{"model": "m", "messages": rest}}
+"""
+APPENDED = """
+import json
+
+def tool_message(call, result):
+    return {{"role": "tool", "tool_call_id": call, "content": json.dumps(result)}}
+
+def step(messages, call, result):
+    {use}
+"""
+CLEARED = """
+class Chat:
+    def {name}(self, keep):
+        kept = self.history[-keep:]
+        self.history = kept
+
+    def ask(self, text):
+        return self.client.chat.completions.create(model="m", messages=self.history)
+"""
+SPLIT = """
+def ask(client, history, question, docs):
+    system = {name}("Rules", docs)
+    return client.messages.create(model="m", max_tokens=9, system=system, messages=history)
+"""
+SILENT = {
+    "an empty answer": ("CSF306", RETRY.format(test="not words.strip()")),
+    "a constant first": ("CSF302", FIRST.format(content="GREETING_FOR_USER")),
+    "the program's own text first": ("CSF302", FIRST.format(content="system_prompt")),
+    "one question": ("CSF306", SINGLE.format(more='messages.append({"role": "user", "content": query})')),
+    "a key of the last resort": ("CSF404", KEY.format(first="if request.session:\n        return request.session")),
+    "a default": ("CSF404", FIELD.format(default="str(uuid.uuid4())", given="key")),
+    "computed and dumped once": ("CSF203", TOOL.format(found="look_up(call)", dumped="found")),
+    "a display": ("CSF203", TOOL.format(found="None", dumped='{"error": str(result)}')),
+    "only appended": ("CSF203", APPENDED.format(use="messages.append(tool_message(call, result))")),
+    "the open message": ("CSF307", OPEN.format(index="-1")),
+    "looked up": ("CSF307", LOOKUP.format(made='next(m for m in messages if m["role"] == "user")')),
+    "rows": ("CSF303", ROWS.format(more=', "trace": message.trace')),
+    "cleared on demand": ("CSF303", CLEARED.format(name="clear_history")),
+    "a marker by its name": ("CSF301", SPLIT.format(name="split_cached_prompt")),
+    "anything behind the first": ("CSF303", BARE.format(least=1)),
+}
+FOUND = {
+    "a long answer": ("CSF306", RETRY.format(test="len(text) > 90"), 6),
+    "the newest first": ("CSF302", FIRST.format(content="user_text"), 5),
+    "a chat": ("CSF306", SINGLE.format(more="messages.extend(history)"), 5),
+    "every key": ("CSF404", KEY.format(first="print(request)"), 9),
+    "handed in": ("CSF203", TOOL.format(found="None", dumped="result"), 6),
+    "made for each request": ("CSF203", APPENDED.format(use="return [*messages, tool_message(call, result)]"), 5),
+    "an earlier message": ("CSF307", OPEN.format(index="i"), 5),
+    "filtered": ("CSF307", LOOKUP.format(made='list(m for m in messages if m["role"] == "user")'), 3),
+    "messages": ("CSF303", ROWS.format(more=""), 4),
+    "trimmed": ("CSF303", CLEARED.format(name="trim_history"), 4),
+    "no marker by its name": ("CSF301", SPLIT.format(name="fill_prompt"), 3),
+    "a window": ("CSF303", BARE.format(least=20), 3),
+}
+
+
+@pytest.mark.parametrize(("code", "program"), SILENT.values(), ids=SILENT)
+def test_nothing_is_lost(code: str, program: str) -> None:
+    [rule] = load_rules((code,))
+    assert check_example(rule, program) == []
+
+
+@pytest.mark.parametrize(("code", "program", "row"), FOUND.values(), ids=FOUND)
+def test_its_twin_is_found(code: str, program: str, row: int) -> None:
+    [rule] = load_rules((code,))
+    assert row in [report.span.row for report in check_example(rule, program)]
