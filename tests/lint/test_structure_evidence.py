@@ -110,6 +110,16 @@ def search(client, messages, question):
     found = client.responses.create(model="m", input={name})
     return found.text + question
 """
+ONLY_PEOPLE = """
+def ask(client, log, history):
+    contents = []
+    for message in history:
+        if message["role"] == "user":
+            contents.append({{"role": "user", "parts": [message["content"]]}})
+        else:
+            {other}
+    return client.generate_content(model="m", contents=contents)
+"""
 SILENT = {
     "an empty answer": ("CSF306", RETRY.format(test="not words.strip()")),
     "a constant first": ("CSF302", FIRST.format(content="GREETING_FOR_USER")),
@@ -126,6 +136,7 @@ SILENT = {
     "cleared on demand": ("CSF303", CLEARED.format(name="clear_history")),
     "a marker by its name": ("CSF301", SPLIT.format(name="split_cached_prompt")),
     "a setting": ("CSF301", GUIDED.format(name="auto_query_guidance")),
+    "others are refused": ("CSF307", ONLY_PEOPLE.format(other='log.warning("no such role")')),
     "a style": ("CSF301", GUIDED.format(name="query_style")),
     "a request of its own": ("CSF304", SUMMED.format(name="search_prompt")),
     "anything behind the first": ("CSF303", BARE.format(least=1)),
@@ -142,6 +153,7 @@ FOUND = {
     "messages": ("CSF303", ROWS.format(more=""), 4),
     "trimmed": ("CSF303", CLEARED.format(name="trim_history"), 4),
     "no marker by its name": ("CSF301", SPLIT.format(name="joined_prompt"), 3),
+    "others are passed over": ("CSF307", ONLY_PEOPLE.format(other="continue"), 6),
     "the question": ("CSF301", GUIDED.format(name="query_text"), 3),
     "the history in short": ("CSF304", SUMMED.format(name="messages"), 3),
     "what is sent instead": ("CSF304", SUMMED.format(name="compressed"), 3),
