@@ -25,7 +25,10 @@ __all__ = ["Offered"]
 _NAME = re.compile(re.escape(OFFERED) + r"\{([^{}]+)\}$")
 # `day = …`, and how a file of texts is read.
 _GIVEN = re.compile(r"\s*(\w+)\s*(?::[^=]+)?=[^=]")
-_READS = re.compile(rb"\byaml\.(?:safe_)?load\(|\.read_text\(|\bopen\(|\bjson\.load\(|\btomllib\.load\(")
+_READS = re.compile(
+    rb"\byaml\.(?:safe_)?load\(|\.read_text\(|\bopen\(|\bjson\.load\(|\btomllib\.load\(|"
+    rb"\b(?:config|settings|cfg)\.\w*prompt\w*\.replace\("
+)
 # Where texts of prompts are kept beside Python code.
 _TEXTS = (
     ".txt", ".md", ".mdx", ".yaml", ".yml", ".json", ".jsonl", ".toml", ".jinja", ".jinja2", ".j2", ".prompt", ".tmpl",

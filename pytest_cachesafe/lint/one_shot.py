@@ -35,8 +35,8 @@ _CODES = frozenset(
     {"CSF101", "CSF102", "CSF103", "CSF104", "CSF105", "CSF106", "CSF107", "CSF108", "CSF109", "CSF201", "CSF202"}
 )
 _MEMORY = "CSF109"
-# Orders and users: what is in front of them is no more kept than what is behind.
-_LOOSE = frozenset({"CSF105", "CSF201"})
+# The order of a set: what is in front of it is no more kept than what is behind.
+_LOOSE = frozenset({"CSF201"})
 # Calls that take a text for a moment: counted, told to somebody.
 _LOOKED_AT = frozenset({"len", "print", "debug", "info", "warning", "log", "count_tokens", "encode", "str", "strip"})
 
