@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MAX_BYTES", "TEMPLATE_SUFFIXES", "Discovery", "FileEntry", "Problem", "Tree", "discover", "index",
-    "is_prompt_template", "is_test_path", "projects", "template_entries", "walk",
+    "is_archived", "is_prompt_template", "is_test_path", "projects", "template_entries", "walk",
 ]  # fmt: skip
 
 # Larger files are generated data; 1.2 million lines of a real library have none above 1 MB.
@@ -138,6 +138,11 @@ def is_test_path(name: str) -> bool:
     if last.startswith("test_") or last.endswith("_test.py") or last in ("tests.py", "conftest.py"):
         return True
     return any(f in ("test", "tests", "testing") or f.endswith(("_test", "_tests")) for f in folders)
+
+
+def is_archived(name: str) -> bool:
+    """Whether a file was put away: nobody calls what lies in an archive."""
+    return any(folder in ("archive", "archived", "archives", "attic") for folder in name.lower().split("/")[:-1])
 
 
 def projects(paths: Sequence[Path]) -> list[tuple[Settings, list[Path]]]:

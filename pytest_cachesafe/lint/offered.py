@@ -14,14 +14,21 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pytest_cachesafe.lint.discover import is_test_path
 from pytest_cachesafe.lint.flow.filled import OFFERED
 
 if TYPE_CHECKING:
-    from cachesafe_rules.model import Arrival, Step
+    from cachesafe_rules.model import Arrival, Source, Step
 
 __all__ = ["Offered"]
 
 _NAME = re.compile(re.escape(OFFERED) + r"\{([^{}]+)\}$")
+# `day = …`, and how a file of texts is read.
+_GIVEN = re.compile(r"\s*(\w+)\s*(?::[^=]+)?=[^=]")
+_READS = re.compile(
+    rb"\byaml\.(?:safe_)?load\(|\.read_text\(|\bopen\(|\bjson\.load\(|\btomllib\.load\(|"
+    rb"\b(?:config|settings|cfg)\.\w*prompt\w*\.replace\("
+)
 # Where texts of prompts are kept beside Python code.
 _TEXTS = (
     ".txt", ".md", ".mdx", ".yaml", ".yml", ".json", ".jsonl", ".toml", ".jinja", ".jinja2", ".j2", ".prompt", ".tmpl",
@@ -53,10 +60,33 @@ class Offered:
 
     def printed(self, arrival: Arrival) -> Arrival | None:
         """The arrival without values that no text of the project prints; None where nothing is left."""
-        taints = tuple(t for t in arrival.taints if all(map(self._is_printed, _names(t.steps))))
+        taints = tuple(
+            t for t in arrival.taints if all(map(self._is_printed, (*_names(t.steps), *self._replaced(t.source))))
+        )
         if len(taints) == len(arrival.taints):
             return arrival
         return replace(arrival, taints=taints) if taints else None
+
+    def _replaced(self, source: Source) -> tuple[str, ...]:
+        """The placeholder that a value is read for, where nothing else becomes of it in its file than
+        `text.replace("{day}", day)`, and the text comes from a file as well."""
+        name = source.span.filename
+        data = self._read(name) if name.endswith(".py") else None
+        if data is None or b".replace(" not in data or _READS.search(data) is None:
+            return ()
+        rows = data.decode("utf-8", "replace").splitlines()
+        if source.span.row > len(rows):
+            return ()
+        given = _GIVEN.match(rows[source.span.row - 1])
+        if given is None:
+            return ()
+        word = re.escape(given[1])
+        text = "\n".join(rows)
+        if re.search(rf"""\.replace\(\s*["']\{{{word}\}}["'],\s*{word}\s*,?\)""", text) is None:
+            return ()
+        # What an f-string prints, or puts together, is printed.
+        shown = re.search(rf"""\bf["'][^\n]*\{{{word}\b|\+\s*{word}\b|\b{word}\s*\+""", text)
+        return () if shown is not None else (given[1],)
 
     def _is_printed(self, name: str) -> bool:
         known = self._known.get(name)
@@ -74,7 +104,8 @@ class Offered:
             re.IGNORECASE,
         )
         for file in self._files:
-            data = self._read(file)
+            # A text that only a test fills is sent by nobody.
+            data = None if is_test_path(file) else self._read(file)
             if data is not None and word in data and _in_code(data, place):
                 return True
         texts = self._text_files()

@@ -40,6 +40,8 @@ _CODES = frozenset(
 _MEMORY = "CSF109"
 # Requests that one text goes into; with more nobody looks at all of them.
 _MOST = 50
+# The order of a set: what is in front of it is no more kept than what is behind.
+_LOOSE = frozenset({"CSF201"})
 # Calls that take a text for a moment: counted, told to somebody.
 _LOOKED_AT = frozenset({"len", "print", "debug", "info", "warning", "log", "count_tokens", "encode", "str", "strip"})
 
@@ -86,7 +88,8 @@ class OneShot:
             return True
         sent = self._requests(function, row, end)
         return 0 < len(sent) <= _MOST and all(
-            _at_the_end(around(system, place._replace(function=where)), recalled=recalled) for system, where in sent
+            _at_the_end(around(system, place._replace(function=where)), loose=recalled or code in _LOOSE)
+            for system, where in sent
         )
 
     def _around(self, row: int) -> Function | None:
@@ -183,11 +186,11 @@ def _follows_question(text: ast.expr, place: Place) -> bool:
     return seen is not None and seen.asked
 
 
-def _at_the_end(seen: Around | None, *, recalled: bool) -> bool:
+def _at_the_end(seen: Around | None, *, loose: bool) -> bool:
     if seen is None:
-        # Recalled text in a request that is no chat: where it stands in it is not to be seen.
-        return recalled
-    if recalled and (seen.asked or seen.behind <= CLOSING):
+        # Recalled text, or an order, in a request that is no chat: where it stands in it is not to be seen.
+        return loose
+    if loose and (seen.asked or seen.behind <= CLOSING):
         return True
     # A short text with a value in it is not yet one that is kept stable in front of it.
     return seen.front >= CLOSING >= seen.behind

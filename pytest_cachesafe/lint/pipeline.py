@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_cachesafe.lint.cache import StoredUnit
+from pytest_cachesafe.lint.discover import is_archived
 from pytest_cachesafe.lint.examine import BINARY, COMMENT, ENTRY, LONG, OVERRIDE, REQUEST, Examiner, Project
 from pytest_cachesafe.lint.literals import Literals, shared_roots
 from pytest_cachesafe.lint.overrides import may_override, overriding
@@ -318,6 +319,7 @@ class Pipeline:
             view = ModuleView(name, seen)
             for rule in self.project.rules.on_flows():
                 told.setdefault(name, []).extend((rule, report) for report in self._examiner.checked(rule, name, view))
+        told = {name: reports for name, reports in told.items() if not is_archived(name)}
         for name in told:
             once = OneShot(name, self._text)
             told[name] = [(rule, report) for rule, report in told[name] if not once.holds(rule.code, report)]

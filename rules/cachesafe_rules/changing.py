@@ -33,6 +33,12 @@ _FIXED = frozenset(
     {"max", "min", "size", "url", "path", "type", "name", "id", "template", "prompt", "instruction", "instructions",
      "rules", "schema", "limit", "total", "format", "guide", "description", "dir", "file", "class", "cls", "language"}
 )  # fmt: skip
+# Last words of names for what somebody set once.
+_SETTINGS = frozenset(
+    {"guidance", "guidelines", "persona", "style", "mode", "policy", "policies", "preferences", "preference", "setting",
+     "settings", "config", "options", "option", "strategy", "tone", "kind", "goal", "role", "profile", "label",
+     "header", "prefix", "suffix", "hint", "hints", "criteria", "constraints", "requirements", "enabled", "flag"}
+)  # fmt: skip
 # Names that mean retrieved text or state only as a whole.
 _WHOLE = frozenset({"context", "state", "knowledge", "evidence", "search_results", "relevant_context", "context_str"})
 # What writes all that it gets into a text, and methods of texts.
@@ -160,7 +166,7 @@ def _changing(shape: Shape, function: str, part: Expr, depth: int) -> str | None
     value = shape.resolve(function, part, 1)
     if part.kind in ("name", "attribute") and (value is part or value.kind != "constant"):
         named = words_of_name(part)
-        by_name = not _CHANGING.isdisjoint(named) and _FIXED.isdisjoint(named)
+        by_name = not _CHANGING.isdisjoint(named) and _FIXED.isdisjoint(named) and not _is_setting(part)
         whole = part.name in _WHOLE and part.kind == "name" and not _is_object(shape, function, part)
         if (by_name or whole) and is_local(shape, function, part):
             return part.name
@@ -169,6 +175,12 @@ def _changing(shape: Shape, function: str, part: Expr, depth: int) -> str | None
     if value is not part:
         return _changing(shape, function, value, depth - 1)
     return next((found for inner in _inside(shape, function, part, depth) if (found := inner)), None)
+
+
+def _is_setting(name: Expr) -> bool:
+    """`auto_query_guidance`, `step_style`: how something is done is stored with the chat, whatever it is about."""
+    words = re.findall(r"[a-z]+", last_part(name.name).lower())
+    return bool(words) and words[-1] in _SETTINGS
 
 
 def _is_object(shape: Shape, function: str, name: Expr) -> bool:

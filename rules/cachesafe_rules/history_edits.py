@@ -336,8 +336,20 @@ def appended(shape: Shape) -> Iterator[tuple[Span, str]]:
             len(calls) == 1
             and is_free(shape, calls[0].function, calls[0].conditions)
             and _skips_answers(calls[0].conditions)
+            and not _refuses_others(shape, calls[0])
         ):
             yield calls[0].span, "answers or tool results are left out of the history"
+
+
+def _refuses_others(shape: Shape, kept: Call) -> bool:
+    """Whether messages of other roles are warned about where they are met: such a chat has none."""
+    loops = [loop.test for loop in _loops(kept.conditions)]
+    return any(
+        call.function == kept.function
+        and last_part(call.name) in ("warning", "warn", "error")
+        and any(loop.test is known for loop in _loops(call.conditions) for known in loops)
+        for call in shape.view.calls
+    )
 
 
 def _counts_from_end(test: Expr) -> bool:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.expressions import is_history, last_part, name_words, walk
+from cachesafe_rules.expressions import is_history, last_part, name_words, walk, words_of_name
 from cachesafe_rules.model import Binding, Call, Condition, Expr, Span
 from cachesafe_rules.needles import CHAT
-from cachesafe_rules.shape import Shape, shape_of
+from cachesafe_rules.shape import Part, Shape, shape_of
 from cachesafe_rules.turns import is_setup, overflow_guarded
 
 __all__ = ["SummarisedHistory"]
@@ -18,6 +18,8 @@ _SUMMARY = frozenset(
      "compact", "summarized", "summarised"}
 )  # fmt: skip
 _CHAT = frozenset({"history", "messages", "conversation", "chat", "turns", "dialog"})
+# What a request of its own is called.
+_ASKED = frozenset({"prompt", "query", "text", "input", "instruction", "instructions", "request", "question"})
 _HELP = "keep the messages as they were sent; summarise only when the context limit is near, once, and go on from there"
 
 
@@ -27,7 +29,7 @@ class SummarisedHistory(Rule):
     What is wrong
     -------------
     The request is built from a fresh summary of the older messages and the newest ones, without a test whether the
-    context is nearly full.
+    context is nearly full. A text that is named as a prompt of its own is none of the history.
 
     Why
     ---
@@ -111,6 +113,7 @@ def _calls(shape: Shape) -> Iterator[Call]:
         if (
             call is not None
             and _summarises(shape, part.function, call)
+            and _stands_in_history(shape, part)
             and _lasting(shape, part.function, part.conditions)
         ):
             yield call
@@ -126,6 +129,16 @@ def _calls(shape: Shape) -> Iterator[Call]:
                     shape, found.function, (*found.conditions, *conditions)
                 ):
                     yield call
+
+
+def _stands_in_history(shape: Shape, part: Part) -> bool:
+    """Whether what a call gives is the messages or one of them, and not named as the text of a request of its own."""
+    targets = [
+        item.target
+        for item in shape.view.bindings
+        if item.function == part.function and item.value is part.expr and item.target is not None
+    ]
+    return not targets or any(is_history(target) or _ASKED.isdisjoint(words_of_name(target)) for target in targets)
 
 
 def _behind(shape: Shape, function: str, content: Expr) -> Iterator[tuple[Call, tuple[Condition, ...]]]:

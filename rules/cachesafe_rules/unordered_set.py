@@ -5,6 +5,7 @@ from __future__ import annotations
 from cachesafe_rules.api import Fix, Report
 from cachesafe_rules.arrival_rule import ArrivalRule
 from cachesafe_rules.example import bad, good
+from cachesafe_rules.model import Arrival, Source
 
 __all__ = ["UnorderedSet"]
 
@@ -18,7 +19,8 @@ class UnorderedSet(ArrivalRule):
     two workers, or the same worker after a restart, send different prompts for the same data. Inside one process it
     looks stable, which is why tests do not see it.
 
-    Each round of a loop gets an element, and nothing of the order; it is told where the rounds are collected.
+    Each round of a loop gets an element, and nothing of the order; it is told where the rounds are collected. In a
+    system text the order is told where the set stands in the same file.
 
     ## What to do
 
@@ -29,6 +31,11 @@ class UnorderedSet(ArrivalRule):
     name = "unordered-set"
     severity = "warning"
     kinds = ("set",)
+
+    def counts(self, arrival: Arrival, source: Source) -> bool:
+        """In system text the order of a set counts where the set stands in the same file: whether one that comes from
+        far away is the same in several requests cannot be told."""
+        return arrival.part != "system" or source.span.filename == arrival.span.filename
 
     VALID = (
         good("""

@@ -75,3 +75,28 @@ def test_a_clock_that_is_read_for_this_text(tmp_path: Path, fill: str) -> None:
 def test_a_text_that_is_known_needs_no_search(tmp_path: Path) -> None:
     program = PROGRAM % "'You are {name}. It is {now}.'.format(**variables)"
     assert codes(tmp_path, a__py=program) == ["CSF101"]
+
+
+REPLACES = """
+from datetime import datetime
+import yaml
+
+
+def filled(name, history):
+    with open(name) as file:
+        text = {read}
+    day = datetime.now().isoformat()
+    system = text.replace("{{day}}", day)
+    return [{{"role": "system", "content": {system}}}, *history]
+"""
+
+
+def test_what_is_replaced_in_a_text_that_is_read(tmp_path: Path) -> None:
+    program = REPLACES.format(read="yaml.safe_load(file)['base']", system="system")
+    without, whole = "base: You are a clerk.\n", "base: You are a clerk on {day}.\n"
+    assert codes(tmp_path / "without", a__py=program, texts__yaml=without) == []
+    assert codes(tmp_path / "with", a__py=program, texts__yaml=whole) == ["CSF101"]
+    test = "def test_a():\n    assert filled('You are a clerk on {day}.', [])\n"
+    assert codes(tmp_path / "tested", a__py=program, texts__yaml=without, test_a__py=test) == []
+    shown = REPLACES.format(read="yaml.safe_load(file)['base']", system="f'{system} Now: {day}'")
+    assert codes(tmp_path / "shown", a__py=shown, texts__yaml=without) == ["CSF101"]

@@ -123,3 +123,25 @@ def test_a_method_that_keeps_the_chat_is_no_single_question(tmp_path: Path) -> N
     assert codes(tmp_path, OWN.format(call=call.replace("send", "talk"), sent="prompt")) == ["CSF101"]
     told = "self.talk(system_prompt=text, prompt=asked, history=[])"
     assert codes(tmp_path, OWN.format(call=told, sent="prompt")) == []
+
+
+ORDERED = (
+    "{rules}\n\n\ndef ask(client, history, asked, tags):\n    listed = ', '.join(set(tags))\n"
+    "    text = f'About {{listed}}.'\n"
+    "    return client.chat.completions.create(model='m', messages={sent})\n"
+)
+
+
+def test_an_order_before_one_question(tmp_path: Path) -> None:
+    one = "[{'role': 'system', 'content': text}, {'role': 'user', 'content': asked}]"
+    chat = "[{'role': 'system', 'content': text}, *history, {'role': 'user', 'content': asked}]"
+    assert codes(tmp_path / "one", ORDERED.format(rules=HEAD, sent=one)) == []
+    assert codes(tmp_path / "chat", ORDERED.format(rules=HEAD, sent=chat)) == ["CSF201"]
+    fixed = ORDERED.format(rules=HEAD, sent=one).replace("{listed}.'", "{listed}. ' + RULES")
+    assert codes(tmp_path / "fixed", fixed) == ["CSF201"]
+
+
+def test_what_was_put_away(tmp_path: Path) -> None:
+    chat = clocked("f'It is {now}.' + RULES")
+    write(tmp_path, {"archive/app.py": chat, "archives.py": chat})
+    assert [place[0] for place in places(lint([tmp_path], cache=False).findings)] == ["archives.py"]

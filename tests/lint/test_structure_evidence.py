@@ -100,6 +100,26 @@ def ask(client, history, question, docs):
     system = {name}("Rules", docs)
     return client.messages.create(model="m", max_tokens=9, system=system, messages=history)
 """
+GUIDED = """
+def build({name}, chat_messages):
+    return [{{"role": "system", "content": f"Search well. {{{name}}}"}}, *chat_messages]
+"""
+SUMMED = """
+def search(client, messages, question):
+    {name} = condense_chat(messages)
+    found = client.responses.create(model="m", input={name})
+    return found.text + question
+"""
+ONLY_PEOPLE = """
+def ask(client, log, history):
+    contents = []
+    for message in history:
+        if message["role"] == "user":
+            contents.append({{"role": "user", "parts": [message["content"]]}})
+        else:
+            {other}
+    return client.generate_content(model="m", contents=contents)
+"""
 SILENT = {
     "an empty answer": ("CSF306", RETRY.format(test="not words.strip()")),
     "a constant first": ("CSF302", FIRST.format(content="GREETING_FOR_USER")),
@@ -115,6 +135,10 @@ SILENT = {
     "rows": ("CSF303", ROWS.format(more=', "trace": message.trace')),
     "cleared on demand": ("CSF303", CLEARED.format(name="clear_history")),
     "a marker by its name": ("CSF301", SPLIT.format(name="split_cached_prompt")),
+    "a setting": ("CSF301", GUIDED.format(name="auto_query_guidance")),
+    "others are refused": ("CSF307", ONLY_PEOPLE.format(other='log.warning("no such role")')),
+    "a style": ("CSF301", GUIDED.format(name="query_style")),
+    "a request of its own": ("CSF304", SUMMED.format(name="search_prompt")),
     "anything behind the first": ("CSF303", BARE.format(least=1)),
 }
 FOUND = {
@@ -128,7 +152,11 @@ FOUND = {
     "filtered": ("CSF307", LOOKUP.format(made='list(m for m in messages if m["role"] == "user")'), 3),
     "messages": ("CSF303", ROWS.format(more=""), 4),
     "trimmed": ("CSF303", CLEARED.format(name="trim_history"), 4),
-    "no marker by its name": ("CSF301", SPLIT.format(name="fill_prompt"), 3),
+    "no marker by its name": ("CSF301", SPLIT.format(name="joined_prompt"), 3),
+    "others are passed over": ("CSF307", ONLY_PEOPLE.format(other="continue"), 6),
+    "the question": ("CSF301", GUIDED.format(name="query_text"), 3),
+    "the history in short": ("CSF304", SUMMED.format(name="messages"), 3),
+    "what is sent instead": ("CSF304", SUMMED.format(name="compressed"), 3),
     "a window": ("CSF303", BARE.format(least=20), 3),
 }
 

@@ -207,6 +207,9 @@ def hit(
         hops > 1 or (source.span.filename != name and source.kind not in ("set", "listing"))
     ):
         return
+    if source.kind == "set" and hops and part == "system":
+        # Which texts a function is called with is not the order of a text that all requests share.
+        return
     span = engine.span(frame.module, node)
     last = Step(name, span.row, f"reaches the {sink}") if not tail else Step(name, span.row, "passed on here")
     steps = (*atom.steps, last)

@@ -48,7 +48,10 @@ _ASKS = re.compile(
     r"^_*a?(?:invoke|complete|completion|generate|predict|generate_content|generate_content_async|ask_llm|call_llm|"
     r"prompt_llm|from_template)$"
 )
-_FILING = re.compile(r"^(?:dump|write|writelines|write_text)$")
+_FILING = re.compile(
+    r"^(?:dump|write|writelines|write_text)$|"
+    r"^a?(?:add|create|save|insert|store|log|record|append)_\w*(?:entry|record|row|event|log|notification|audit)$"
+)
 _HARMLESS = re.compile(r"^(?:print|len|dumps|isinstance|debug|info|warning|log|append|extend|insert)$")
 
 

@@ -14,6 +14,7 @@ from pytest_cachesafe.lint.flow.classes import annotated_names, base_words, find
 from pytest_cachesafe.lint.flow.marks import added_to_chat, role_of, role_word
 from pytest_cachesafe.lint.flow.messages import message, tools, user_text
 from pytest_cachesafe.lint.flow.module import dotted_name
+from pytest_cachesafe.lint.flow.stored import stored
 from pytest_cachesafe.lint.flow.values import NOTHING, Cls, Const, DictShape, Func, ListShape, TemplateShape, Value
 from pytest_cachesafe.lint.tables import sinks
 
@@ -35,6 +36,12 @@ _CLOCK_WORD = re.compile(
 _IDENTIFIERS = re.compile(r"(?:^|_)(?:(?:u|gu|ul)?id|ids|session|thread|run|trace|request|conversation|key|token|url)$")
 # Words for anything that is called: that a model is asked must be seen from something else.
 _ANYTHING = frozenset(("invoke", "ainvoke", "call", "acall", "ask", "respond"))
+# What is known when the answer is there.
+_ANSWERED = frozenset((
+    "output", "response", "answer", "success", "exit_code", "duration", "duration_ms", "duration_seconds", "latency",
+    "latency_ms", "elapsed", "cost", "cost_usd", "input_tokens", "output_tokens", "prompt_tokens", "completion_tokens",
+    "total_tokens", "error", "finish_reason", "status_code", "score",
+))  # fmt: skip
 _MESSAGE_BASES = re.compile(r"Message|BaseModel|TypedDict|Schema|Struct|Content|Part$|Prompt|Msg")
 
 
@@ -70,6 +77,9 @@ def _keywords(engine: Engine, frame: Frame, node: ast.Call, function: Value, las
     tables = engine.tables
     if writes_a_log(last) or (isinstance(node.func, ast.Attribute) and is_screen(dotted_name(node.func.value))):
         # What a log or a screen is given was sent, or never will be.
+        return
+    if len(arguments.keywords.keys() & _ANSWERED) > 1:
+        # The record of a run: what was sent stands beside what came of it.
         return
     agent = bool(sinks.AGENT_CALLEES.search(last))
     for name, (value, where) in arguments.keywords.items():
@@ -193,6 +203,9 @@ def _state_placeholder(
 def _message(
     engine: Engine, frame: Frame, node: ast.Call, function: Value, spelt: str, last: str, arguments: Arguments
 ) -> Value | None:
+    if stored(engine, node, function, last):
+        # A row of a database: what it says was said once.
+        return None
     uncached = arguments.keywords.get("cache")
     if uncached is not None and isinstance(uncached[0].shape, Const) and uncached[0].shape.value is False:
         # A block that asks not to be cached stands behind those that are.
