@@ -20,7 +20,7 @@ class UnorderedSet(ArrivalRule):
     looks stable, which is why tests do not see it.
 
     Each round of a loop gets an element, and nothing of the order; it is told where the rounds are collected. In a
-    system text the order is told where the set stands in the same file.
+    system text the order is told where the set is made at import or stands in the same file.
 
     ## What to do
 
@@ -33,9 +33,9 @@ class UnorderedSet(ArrivalRule):
     kinds = ("set",)
 
     def counts(self, arrival: Arrival, source: Source) -> bool:
-        """In system text the order of a set counts where the set stands in the same file: whether one that comes from
-        far away is the same in several requests cannot be told."""
-        return arrival.part != "system" or source.span.filename == arrival.span.filename
+        """In system text the order of a set counts where the set is made at import or stands in the same file: whether
+        one that is made elsewhere, call by call, is the same in several requests cannot be told."""
+        return arrival.part != "system" or source.frozen or source.span.filename == arrival.span.filename
 
     VALID = (
         good("""
