@@ -15,7 +15,7 @@ from pytest_cachesafe.gate.base import Moved, base_ref, lock_at, moved
 from pytest_cachesafe.gate.expression import Bound, parse_expression
 from pytest_cachesafe.gate.lockfile import Lock
 from pytest_cachesafe.gate.scope import Scope
-from pytest_cachesafe.gate.session import Gate, Leftovers, in_ci
+from pytest_cachesafe.gate.session import Gate, Leftovers, fixture_id, in_ci
 from pytest_cachesafe.usage import UsageError
 
 __all__ = ["GateHooks", "gate_hooks"]
@@ -76,6 +76,8 @@ class GateHooks:
         self.base: Moved | None = None
         self.base_note: str | None = None
         self._bounds: dict[str, dict[str, Bound]] = {}
+        # The fixture of more than one test that is being set up.
+        self._fixture: str | None = None
         if config.pluginmanager.hasplugin("xdist"):
             # Its hooks are unknown to pytest without it.
             config.pluginmanager.register(_Controller(self), "cachesafe-gate-xdist")
@@ -103,7 +105,22 @@ class GateHooks:
         gate.bounds = bounds | {"prefix": Bound("prefix")} if action == "fail" else bounds
         gate.prefix_change = action
         gate.listener = self._regressed if node.collector is not None else None
-        gate.check(report, node.nodeid, generative=node.generative)
+        gate.check(report, self._fixture or node.nodeid, generative=node.generative)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+    ) -> Generator[None, object, object]:
+        """A check in a fixture that several tests share is the fixture's: which of them comes first is chance."""
+        if fixturedef.scope == "function":
+            return (yield)
+        before = self._fixture
+        self._fixture = fixture_id(request.node.nodeid, fixturedef.argname, getattr(request, "param_index", 0))
+        self.gate.begin(self._fixture)
+        try:
+            return (yield)
+        finally:
+            self._fixture = before
 
     def _regressed(self, test: str, name: str, text: str, failed: bool) -> None:
         collector: Any = self.config.pluginmanager.get_plugin("cachesafe-report")

@@ -15,7 +15,7 @@ from pytest_cachesafe.gate.lockfile import Lock, read, write
 from pytest_cachesafe.report.visible import visible
 from pytest_cachesafe.usage import UsageError
 
-__all__ = ["Gate", "GateFailure", "Leftovers", "in_ci"]
+__all__ = ["Gate", "GateFailure", "Leftovers", "fixture_id", "in_ci"]
 
 # An unnamed check in a loop leaves one entry per round; more than these say nothing that a reviewer reads.
 _MOST_UNNAMED = 20
@@ -239,7 +239,13 @@ class Gate:
         """
         found = Leftovers()
         for key in self.lock.entries if self.lock is not None else ():
-            if key not in self.seen and (key[0] in ran or (key[0] not in collected and tells(key[0]))):
+            if key in self.seen:
+                continue
+            if key[0].endswith(_FIXTURE):
+                gone = tells(key[0]) and _all_passed(key[0], collected, ran)
+            else:
+                gone = key[0] in ran or (key[0] not in collected and tells(key[0]))
+            if gone:
                 found.unused.append(key)
         return found
 
@@ -298,7 +304,26 @@ def _most_lost(report: Any, failing: Sequence[Change]) -> str:
     return f"\n  {visible(lost_most(step, divergence, accepted=accepted, exact=report.exact))}"
 
 
+def _all_passed(fixture: str, collected: Set[str], ran: Set[str]) -> bool:
+    """Whether nothing kept a fixture from being set up: all tests that can use it passed."""
+    node = fixture.rpartition("::")[0]
+    return all(test in ran for test in collected if node == "." or test.startswith((f"{node}::", f"{node}/")))
+
+
+_FIXTURE = " (fixture)"
+
+
+def fixture_id(node: str, name: str, index: int = 0) -> str:
+    """What stands for the test where a fixture checks, set up once for a class, module, package or session.
+
+    Args:
+        node: node id of what it is set up for, empty for the session; index: which of its parameters.
+    """
+    return f"{node or '.'}::{name}{f'[{index}]' if index else ''}{_FIXTURE}"
+
+
 def _quoted(test: str) -> str:
     from shlex import quote
 
-    return visible(quote(test))
+    # pytest selects no fixture: all that use it are run.
+    return visible(quote(test.rpartition("::")[0] if test.endswith(_FIXTURE) else test))

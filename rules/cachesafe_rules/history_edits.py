@@ -243,14 +243,29 @@ def _indexed_by(root: Expr, names: set[str | None]) -> bool:
 
 
 def _copied(shape: Shape, binding: Binding) -> bool:
-    """Whether the loop runs over messages that were copied before."""
+    """Whether the loop runs over messages that were copied before, or copies each of them itself."""
+    root = binding.target.items[0] if binding.target is not None and binding.target.items else None
+    if root is not None and root.kind == "name":
+        for other in shape.bindings(binding.function, root):
+            made = other.value
+            if made is not None and any(loop.kind == "for" for loop in other.conditions) and _is_copy(made):
+                return True
     loop = next(_loops(binding.conditions), None)
     over = _over(loop.test) if loop is not None and loop.test is not None else None
     if over is None:
         return False
     value = shape.resolve(binding.function, over)
+    return value.kind == "comprehension" or _is_copy(value)
+
+
+def _is_copy(value: Expr) -> bool:
+    """`deepcopy(message)`, `dict(message)`, `message.model_dump()`, `{**message}`."""
     name = last_part(value.call.name) if value.call is not None else ""
-    return value.kind == "comprehension" or "copy" in name or name in ("convert", "model_dump", "to_dict")
+    return (
+        "copy" in name
+        or name in ("convert", "model_dump", "to_dict", "dict")
+        or (value.kind == "dict" and any(item.kind == "star" for item in value.items))
+    )
 
 
 def all_but_last(shape: Shape) -> Iterator[tuple[Span, str]]:

@@ -8,7 +8,7 @@ from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.assembled import assembled_lists, role_and_content
 from cachesafe_rules.changing import changing_value
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, walk, words_of_name
-from cachesafe_rules.model import Call, Expr, MessageList
+from cachesafe_rules.model import Call, Condition, Expr, MessageList
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Shape, shape_of
 from cachesafe_rules.turns import is_setup, overflow_guarded
@@ -143,6 +143,8 @@ class HistoryInsert(Rule):
         item = shape.resolve(call.function, call.args[-1])
         if is_setup(call.function) or overflow_guarded(shape, call.function, call.conditions):
             return False
+        if any(_is_new_chat(condition, call.name.rpartition(".")[0]) for condition in call.conditions):
+            return False
         looped = {
             condition.target.name for condition in call.conditions if condition.kind == "for" and condition.target
         }
@@ -171,6 +173,20 @@ class HistoryInsert(Rule):
             for part in walk(content)
             if part.name
         )
+
+
+def _is_new_chat(condition: Condition, name: str) -> bool:
+    """`len(messages) == 1`: the chat has only begun, nothing of it was sent."""
+    test = condition.test
+    if condition.kind != "if" or condition.negated or test is None or test.kind != "operation" or len(test.items) != 2:
+        return False
+    size, limit = test.items
+    return (
+        (test.name, limit.value) in (("==", 0), ("==", 1), ("<", 2), ("<=", 1), ("<", 1))
+        and size.call is not None
+        and size.call.name == "len"
+        and [arg.name for arg in size.call.args] == [name]
+    )
 
 
 def _asks_for_first(call: Call) -> bool:
@@ -256,9 +272,9 @@ def _newest_first(shape: Shape, found: MessageList) -> Expr | None:
 
 
 def _is_newest(part: Expr) -> bool:
-    """`question`, `user_text`, a bare `text` or `prompt`."""
+    """`question`, `user_text`, a bare `text`. A bare `prompt` is as often the task, which stays the same."""
     named = words_of_name(part)
-    return (not _NEWEST.isdisjoint(named) and _OWN.isdisjoint(named)) or named in ({"text"}, {"prompt"})
+    return (not _NEWEST.isdisjoint(named) and _OWN.isdisjoint(named)) or named == {"text"}
 
 
 def _assembled(shape: Shape, function: str, part: Expr) -> bool:

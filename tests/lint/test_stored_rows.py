@@ -53,13 +53,18 @@ def test_a_notice_that_is_entered(tmp_path: Path, call: str, expected: list[str]
     assert codes(tmp_path, a=text) == expected
 
 
-WORDS = "WORDS = {'red', 'blue', 'green'}\n\n\ndef listed():\n    return ', '.join(WORDS)\n"
-SAYS = "def build(history):\n    return [{'role': 'system', 'content': f'Of {listed()}.'}, *history]\n"
+WORDS = "WORDS = {'red', 'blue', 'green'}\n\n\ndef listed(more):\n    return ', '.join(WORDS)\n"
+GIVEN = "def listed(more):\n    return ', '.join(set(more))\n"
+SAYS = "def build(history, more):\n    return [{'role': 'system', 'content': f'Of {listed(more)}.'}, *history]\n"
 
 
 def test_a_set_of_another_file(tmp_path: Path) -> None:
+    there = f"from words import listed\n\n\n{SAYS}"
     assert codes(tmp_path / "here", a=f"{WORDS}\n\n{SAYS}") == ["CSF201"]
-    assert codes(tmp_path / "there", words=WORDS, a=f"from words import listed\n\n\n{SAYS}") == []
+    assert codes(tmp_path / "given here", a=f"{GIVEN}\n\n{SAYS}") == ["CSF201"]
+    # Made at import it holds the same words in every request; made by each call it may be another set each time.
+    assert codes(tmp_path / "there", words=WORDS, a=there) == ["CSF201"]
+    assert codes(tmp_path / "given there", words=GIVEN, a=there) == []
 
 
 def test_a_set_that_is_an_argument(tmp_path: Path) -> None:

@@ -110,6 +110,21 @@ def search(client, messages, question):
     found = client.responses.create(model="m", input={name})
     return found.text + question
 """
+BEGUN = """
+def ask(client, worker, messages, task):
+    for _ in range(9):
+        if len(messages) {test}:
+            messages.insert(0, {{"role": "user", "content": f"{{task}} {{worker.notes}}"}})
+        messages.append(client.chat.completions.create(model="m", messages=messages).choices[0].message)
+"""
+WRAPPED = """
+def ask(client, messages):
+    for message in messages:
+        if message["role"] == "assistant":
+            {copied}
+            message["content"] = "<<" + message["content"] + ">>"
+    return client.chat.completions.create(model="m", messages=messages)
+"""
 ONLY_PEOPLE = """
 def ask(client, log, history):
     contents = []
@@ -137,6 +152,8 @@ SILENT = {
     "a marker by its name": ("CSF301", SPLIT.format(name="split_cached_prompt")),
     "a setting": ("CSF301", GUIDED.format(name="auto_query_guidance")),
     "others are refused": ("CSF307", ONLY_PEOPLE.format(other='log.warning("no such role")')),
+    "a chat that begins": ("CSF302", BEGUN.format(test="== 1")),
+    "a copy of each": ("CSF307", WRAPPED.format(copied="message = dict(message)")),
     "a style": ("CSF301", GUIDED.format(name="query_style")),
     "a request of its own": ("CSF304", SUMMED.format(name="search_prompt")),
     "anything behind the first": ("CSF303", BARE.format(least=1)),
@@ -154,6 +171,8 @@ FOUND = {
     "trimmed": ("CSF303", CLEARED.format(name="trim_history"), 4),
     "no marker by its name": ("CSF301", SPLIT.format(name="joined_prompt"), 3),
     "others are passed over": ("CSF307", ONLY_PEOPLE.format(other="continue"), 6),
+    "a chat that grew": ("CSF302", BEGUN.format(test="> 9"), 5),
+    "each in its place": ("CSF307", WRAPPED.format(copied="pass"), 6),
     "the question": ("CSF301", GUIDED.format(name="query_text"), 3),
     "the history in short": ("CSF304", SUMMED.format(name="messages"), 3),
     "what is sent instead": ("CSF304", SUMMED.format(name="compressed"), 3),
