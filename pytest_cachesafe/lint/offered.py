@@ -9,13 +9,13 @@ from __future__ import annotations
 import ast
 import os
 import re
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.lint.discover import is_test_path
 from pytest_cachesafe.lint.flow.filled import OFFERED
+from pytest_cachesafe.lint.parse import tree_of
 
 if TYPE_CHECKING:
     from cachesafe_rules.model import Arrival, Source, Step
@@ -161,13 +161,10 @@ def _in_code(data: bytes, place: re.Pattern[str]) -> bool:
     is nothing but the placeholder is what a program looks for."""
     if place.search(data.decode("utf-8", "replace")) is None:
         return False
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            tree = ast.parse(data)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            # Whatever it says, it may be a template.
-            return True
+    tree = tree_of(data)
+    if tree is None:
+        # Whatever it says, it may be a template.
+        return True
     notes = {id(stmt.value) for stmt in ast.walk(tree) if isinstance(stmt, ast.Expr)}
     for node in ast.walk(tree):
         if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in notes:

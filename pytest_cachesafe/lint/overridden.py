@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import ast
 import re
-import warnings
 from collections.abc import Callable, Iterable
+
+from pytest_cachesafe.lint.parse import tree_of
 
 __all__ = ["Overridden"]
 
@@ -73,13 +74,8 @@ class Overridden:
 
 
 def _classes(data: bytes) -> list[ast.ClassDef]:
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            tree = ast.parse(data)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return []
-    return [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    tree = tree_of(data)
+    return [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef)] if tree is not None else []
 
 
 def _makes_no_objects(cls: ast.ClassDef) -> bool:

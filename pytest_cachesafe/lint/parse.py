@@ -11,7 +11,7 @@ import sys
 import warnings
 from typing import NamedTuple
 
-__all__ = ["Parsed", "SyntaxProblem", "column", "long_tree", "parse", "parse_rows"]
+__all__ = ["Parsed", "SyntaxProblem", "column", "long_tree", "parse", "parse_rows", "tree_of"]
 
 TOO_DEEP = "nested too deeply for Python's parser"
 
@@ -159,9 +159,26 @@ def _parsed(text: str, filename: str) -> Parsed:
 def _tree(text: str, filename: str) -> ast.Module:
     if sys.version_info < (3, 11) and _may_overflow(text):
         raise RecursionError
+    return _asked(text, filename)
+
+
+def tree_of(data: bytes) -> ast.Module | None:
+    """The tree of a file that is read for what it may tell beside the analysis; None where Python cannot parse it."""
+    try:
+        return _asked(data, "<unknown>")
+    except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError, SystemError):
+        return None
+
+
+def _asked(source: str | bytes, filename: str) -> ast.Module:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return ast.parse(text, filename)
+        try:
+            return ast.parse(source, filename)
+        except SystemError:
+            # Python 3.11 counts depths in one place for all: where something else is parsed meanwhile (by a finalizer
+            # or another thread) it finds a mismatch. Asked again, it counts anew.
+            return ast.parse(source, filename)
 
 
 def _may_overflow(text: str) -> bool:

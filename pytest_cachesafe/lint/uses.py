@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 from typing import NamedTuple
+
+from pytest_cachesafe.lint.parse import tree_of
 
 __all__ = ["Definition", "Use", "definitions", "parsed", "uses"]
 
@@ -44,12 +45,8 @@ class Definition(NamedTuple):
 
 def parsed(data: bytes) -> list[ast.stmt]:
     """The statements of a file, none if it cannot be parsed."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            return ast.parse(data).body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return []
+    tree = tree_of(data)
+    return [] if tree is None else tree.body
 
 
 def definitions(body: list[ast.stmt], owner: ast.ClassDef | None = None) -> Iterator[Definition]:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import warnings
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
@@ -249,3 +250,18 @@ def test_nothing_is_executed(tmp_path: Path) -> None:
     mark = tmp_path / "ran"
     parse(f"open({str(mark)!r}, 'w')\ntype X = open({str(mark)!r}, 'w')\n".encode(), "a.py")
     assert not mark.exists()
+
+
+def test_a_parser_that_lost_count_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Python 3.11 may raise SystemError where a finalizer or another thread parses at the same moment."""
+    whole, left = ast.parse, [1]
+
+    def miscounts(*given: Any, **more: Any) -> Any:
+        if left and left.pop():
+            raise SystemError("AST constructor recursion depth mismatch (before=6, after=7)")
+        return whole(*given, **more)
+
+    monkeypatch.setattr(ast, "parse", miscounts)
+    found = parse(b"x = 1\n", "a.py")
+    assert found.error is None
+    assert found.tree is not None
