@@ -2,9 +2,9 @@
 
 Peer: the same calls by the same client on a transport that does nothing but one `json.loads` of each body (which any
 capture needs, and which is thrown away here), with the reply that the capture gives. The two take turns; CPU seconds,
-the median of the ratios of neighbours, since the speed of a machine changes while it measures. Bar: at most a tenth more
-than the peer, with the garbage collector on and, since one full collection more or less on one side is luck, with it
-off. Measured too: what is kept, beside the bodies' size.
+the median of the ratios of neighbours, since the speed of a machine changes while it measures. Bar: at most a tenth
+more than the peer, with the garbage collector on and, since one full collection more or less on one side is luck, with
+it off. Measured too: what is kept, beside the bodies' size.
 """
 
 from __future__ import annotations
