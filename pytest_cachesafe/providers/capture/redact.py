@@ -8,7 +8,7 @@ from hashlib import blake2b
 
 from pytest_cachesafe.providers.capture.recognise import Target
 
-__all__ = ["KEPT_HEADERS", "attempt_of", "kept_headers", "lower_headers", "scope_of"]
+__all__ = ["COUNTING", "KEPT_HEADERS", "attempt_of", "kept_headers", "lower_headers", "scope_of"]
 
 # An allow-list: whatever a header is called that a gateway invents for its key, it is not here.
 KEPT_HEADERS = (
@@ -22,6 +22,8 @@ KEPT_HEADERS = (
 )
 _KEYS = ("authorization", "x-api-key", "api-key", "x-goog-api-key")
 _GROUPS = ("openai-organization", "openai-project", "anthropic-workspace-id")
+# All that is read of the headers, but for the number of the attempt.
+COUNTING = frozenset((*KEPT_HEADERS, *_KEYS, *_GROUPS)) - {"x-stainless-retry-count", "amz-sdk-request"}
 # Not capitals alone: test suites give boto3 names like "testing", and the signature behind them is new each time.
 _CREDENTIAL = re.compile(r"Credential=([^/,\s]+)/")
 _QUERY_KEY = re.compile(r"(?:^|&)(?:key|api_key|api-key)=([^&]+)")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from threading import Lock
@@ -12,19 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.providers.capture.bodies import BodyReader
 from pytest_cachesafe.providers.capture.callsite import users_line
-from pytest_cachesafe.providers.capture.recognise import recognise, target_of
-from pytest_cachesafe.providers.capture.redact import attempt_of, kept_headers, lower_headers, scope_of
+from pytest_cachesafe.providers.capture.recognise import recognise
 from pytest_cachesafe.providers.exchange import Exchange
+from pytest_cachesafe.providers.observe.growing import Growing
+from pytest_cachesafe.providers.observe.sent import Headers, Sent, exchange_of
 from pytest_cachesafe.usage import UsageError
 
 if TYPE_CHECKING:
     from pytest_cachesafe.providers.checks.result import CacheReport
     from pytest_cachesafe.providers.rules.load import Rules
 
-__all__ = ["Broken", "Headers", "Observer", "Seen", "Sent"]
-
-# Names and values, as bytes where the library holds them so.
-Headers = Sequence[tuple[str, str]] | Sequence[tuple[bytes, bytes]]
+__all__ = ["Broken", "Observer", "Seen"]
 
 
 @dataclass(slots=True)
@@ -96,29 +93,14 @@ class Seen:
         return cls(broken=[Broken(**one) for one in values["broken"]], **rest)
 
 
-@dataclass(slots=True)
-class Sent:
-    """A request as it was handed over, read when its test ends: until then it is one object for the collector."""
-
-    method: str
-    url: str
-    # Name, value, name, value.
-    headers: list[str | bytes]
-    body: bytes
-    library: str
-    line: str | None
-    status: int | None = None
-    reply: bytes | None = None
-
-
 class Observer:
     """Sees what clients send; one test at a time. Never raises into the code it watches."""
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._sent: list[Sent] = []
-        # By working directory: a test may have gone to one that has another pyproject.toml.
-        self._rules: dict[str, Rules] = {}
+        # By working directory.
+        self._rules: dict[str, tuple[Rules, Growing]] = {}
 
     def request(self, method: str, url: str, headers: Headers, body: bytes, library: str) -> Sent | None:
         """A request is about to be sent."""
@@ -143,39 +125,63 @@ class Observer:
             all_sent, self._sent = self._sent, []
         if not all_sent:
             return None
-        seen = Seen(tests=1)
-        reader = BodyReader()
-        exchanges = [made for sent in all_sent if (made := _exchange(sent, reader, seen.unjudged)) is not None]
-        if not exchanges and not seen.unjudged:
-            return None
-        seen.requests = len(exchanges)
-        for exchange in exchanges:
-            seen.providers[exchange.provider] = seen.providers.get(exchange.provider, 0) + 1
-        if exchanges:
-            self._judge(exchanges, test, seen)
-        return seen
-
-    def _judge(self, exchanges: Sequence[Exchange], test: str, seen: Seen) -> None:
-        from pytest_cachesafe.providers.checks.check import check_observed
-
         try:
-            report = check_observed(exchanges, self._rules_in_force())
+            rules, growing = self._in_force()
         except UsageError as error:
-            seen.unjudged[str(error)] = seen.unjudged.get(str(error), 0) + 1
-            return
-        _tell(report, exchanges, test, seen)
+            return _read(all_sent, test, str(error))
+        grown = growing.proved(all_sent)
+        if grown is not None:
+            return Seen(1, grown.requests, grown.conversations, grown.continuing, grown.providers)
+        return _read(all_sent, test, rules)
 
-    def _rules_in_force(self) -> Rules:
-        from pytest_cachesafe.providers.rules.load import load_rules
+    def _in_force(self) -> tuple[Rules, Growing]:
+        """The rules of the working directory: a test may have gone to one that has another pyproject.toml.
 
+        Raises:
+            UsageError: what is there is no rules.
+        """
         try:
             folder = os.getcwd()
         except OSError:
             # A test has removed the folder that it worked in.
-            return load_rules({})
+            folder = ""
         if folder not in self._rules:
-            self._rules[folder] = load_rules()
+            from pytest_cachesafe.providers.rules.load import load_rules
+
+            rules = load_rules() if folder else load_rules({})
+            self._rules[folder] = rules, Growing(lambda exchanges: _check(exchanges, rules))
         return self._rules[folder]
+
+
+def _check(exchanges: Sequence[Exchange], rules: Rules) -> CacheReport:
+    from pytest_cachesafe.providers.checks.check import check_observed
+
+    return check_observed(exchanges, rules)
+
+
+def _read(all_sent: Sequence[Sent], test: str, rules: Rules | str) -> Seen | None:
+    """Requests of a test judged in full.
+
+    Args:
+        rules: those in force, or why there are none.
+    """
+    seen = Seen(tests=1)
+    reader = BodyReader()
+    exchanges = [made for sent in all_sent if (made := exchange_of(sent, reader, seen.unjudged)) is not None]
+    if not exchanges and not seen.unjudged:
+        return None
+    seen.requests = len(exchanges)
+    for exchange in exchanges:
+        seen.providers[exchange.provider] = seen.providers.get(exchange.provider, 0) + 1
+    if not exchanges:
+        return seen
+    try:
+        if isinstance(rules, str):
+            raise UsageError(rules)
+        _tell(_check(exchanges, rules), exchanges, test, seen)
+    except UsageError as error:
+        seen.unjudged[str(error)] = seen.unjudged.get(str(error), 0) + 1
+    return seen
 
 
 def _may_generate(method: str, url: str) -> bool:
@@ -189,42 +195,6 @@ def _generates(method: str, url: str) -> bool:
 
 
 _known_to_generate = lru_cache(maxsize=256)(_generates)
-
-
-def _exchange(sent: Sent, reader: BodyReader, unread: dict[str, int]) -> Exchange | None:
-    """The request read; None where it is none, with the reason counted in `unread` if it should have been one."""
-    lower = lower_headers(_named(sent.headers))
-    try:
-        parsed = reader.read(sent.body.decode("utf-8"))
-    except (ValueError, RecursionError):
-        parsed, words = None, "a body that is no JSON"
-    else:
-        words = "a body that is no JSON object"
-    found = recognise(sent.method, sent.url, lower, parsed if isinstance(parsed, dict) else None)
-    if found.kind != "generate" or found.provider is None or found.api is None:
-        return None
-    if not isinstance(parsed, dict):
-        unread[f"{found.name}: {words}"] = unread.get(f"{found.name}: {words}", 0) + 1
-        return None
-    target = target_of(sent.url)
-    return Exchange(
-        found.provider, found.api, parsed, model=found.model, path=found.path, host=target.host,
-        headers=kept_headers(lower), scope=scope_of(target, lower), attempt=attempt_of(lower), stream=found.stream,
-        library=sent.library, line=sent.line, status=sent.status, reply=_reply(sent.reply),
-    )  # fmt: skip
-
-
-def _reply(body: bytes | None) -> dict[str, Any] | None:
-    try:
-        whole = None if body is None else json.loads(body)
-    except (ValueError, RecursionError):
-        return None
-    return whole if isinstance(whole, dict) else None
-
-
-def _named(flat: Sequence[str | bytes]) -> Iterator[tuple[str, str]]:
-    texts = [said if isinstance(said, str) else str(said, "utf-8", "replace") for said in flat]
-    return zip(texts[::2], texts[1::2], strict=True)
 
 
 def _tell(report: CacheReport, exchanges: Sequence[Exchange], test: str, seen: Seen) -> None:
