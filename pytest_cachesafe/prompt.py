@@ -338,7 +338,15 @@ class Recording:
         return self._requests
 
     def add(self, chat: Chat) -> None:
-        """Append one request as sent."""
+        """Append one request as sent.
+
+        Raises:
+            UsageError: it is no `Chat`.
+        """
+        if not isinstance(chat, Chat):
+            raise UsageError(
+                f"add() got {type(chat).__name__}; a Chat is meant: note messages or a body with rec.request(…)"
+            )
         if chat.key is None:
             chat.key = self.key
         self.requests.append(chat)

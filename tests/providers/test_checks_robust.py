@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 from tries import tries
@@ -92,3 +93,51 @@ def test_any_body_gives_a_report_or_one_line(given_: tuple[str, list[dict[str, A
     for verdict in report.requests:
         usage = verdict.usage
         assert usage is None or usage.total == usage.read + usage.write + usage.uncached
+
+
+BODY = {"model": "claude-opus-5", "max_tokens": 9, "messages": [{"role": "user", "content": "hello"}]}
+
+
+@pytest.mark.parametrize("argument", ["name", "model"])
+def test_a_name_that_is_no_text_is_one_line(argument: str) -> None:
+    from pytest_cachesafe.providers.checks.check import check_requests
+
+    with pytest.raises(UsageError, match=f"^{argument}=5 is int; text is meant$"):
+        check_requests([BODY], **{argument: 5})  # type: ignore[arg-type]
+
+
+def test_what_is_no_chat_is_not_recorded() -> None:
+    from pytest_cachesafe import Recording
+
+    recording = Recording()
+    with pytest.raises(
+        UsageError, match=r"^add\(\) got dict; a Chat is meant: note messages or a body with rec.request"
+    ):
+        recording.add(BODY)  # type: ignore[arg-type]
+    assert len(recording) == 0
+
+
+@pytest.mark.parametrize(
+    ("usage", "wrong"),
+    [
+        ({"input_tokens": "x", "cache_read_input_tokens": 100}, "input_tokens is 'x', and a count is meant"),
+        ({"input_tokens": -4}, "input_tokens is -4, and a count is meant"),
+        ({"input_tokens": True}, "input_tokens is True, and a count is meant"),
+        ({"input_tokens": float("nan")}, "input_tokens is nan, and a count is meant"),
+        ({"input_tokens": [3]}, "input_tokens is list, and a count is meant"),
+        ({"cache_creation": {"ephemeral_5m_input_tokens": "many"}}, "ephemeral_5m_input_tokens is 'many', and a co"),
+        (7, "it is int, and an object is meant"),
+    ],
+)
+def test_a_recorded_usage_that_is_none_is_told_and_left_out(usage: Any, wrong: str) -> None:
+    from pytest_cachesafe.providers.checks.check import check_requests
+    from pytest_cachesafe.providers.exchange import Exchange
+
+    def judged(recorded: Any) -> CacheReport:
+        return check_requests([Exchange("anthropic", "messages", BODY, model="claude-opus-5", usage=recorded)])
+
+    report = judged(usage)
+    assert any(note.startswith(f"request 0: its recorded usage is left out: {wrong}") for note in report.notes)
+    assert report.requests == judged(None).requests
+    fine = {"input_tokens": 5, "output_tokens": None, "service_tier": "standard", "cache_creation": None}
+    assert not any("recorded usage" in note for note in judged(fine).notes)

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tries import tries
 
 from pytest_cachesafe.providers.observe import observer as observed
 from pytest_cachesafe.providers.observe.growing import Growing
@@ -149,7 +150,7 @@ def runs(draw: st.DrawFn) -> list[Sent]:
     return out
 
 
-@settings(deadline=None)
+@settings(deadline=None, max_examples=tries(300))
 @given(runs())
 def test_what_is_proved_is_what_the_full_check_says(all_sent: list[Sent]) -> None:
     found = grown(all_sent)

@@ -8,6 +8,7 @@ Gemini count cached tokens in their input totals, Anthropic and Bedrock do not.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from math import isfinite
 from typing import Any
 
 from pytest_cachesafe.providers.blocks.block import Block
@@ -16,7 +17,7 @@ from pytest_cachesafe.providers.cache.cleared import cleared
 from pytest_cachesafe.providers.cache.usage import Usage
 from pytest_cachesafe.providers.exchange import Exchange
 
-__all__ = ["counters", "from_counters", "looped", "told"]
+__all__ = ["counters", "from_counters", "looped", "told", "unreadable"]
 
 
 def counters(usage: Usage, exchange: Exchange, event: str | None = None) -> dict[str, Any]:
@@ -45,9 +46,32 @@ def told(exchange: Exchange) -> int | None:
     """
     if exchange.usage is None or exchange.predicted or cleared(exchange) is not None:
         return None
+    if unreadable(exchange.usage) is not None:
+        return None
     return from_counters(exchange.usage, exchange).total or None
 
 
+def unreadable(given: Any) -> str | None:
+    """What of a recorded usage is no count, in words; None where all counters are counts, absent or null."""
+    if not isinstance(given, Mapping):
+        return f"it is {type(given).__name__}, and an object is meant"
+    for holder in (given, *(value for value in given.values() if isinstance(value, Mapping))):
+        for name, value in holder.items():
+            if not str(name).endswith(_COUNTERS) or value is None:
+                continue
+            number = isinstance(value, (int, float)) and not isinstance(value, bool) and isfinite(value)
+            if not number or value < 0:
+                return f"{name} is {_short(value)}, and a count is meant"
+    return None
+
+
+def _short(value: Any) -> str:
+    text = repr(value) if isinstance(value, (str, int, float, bool)) else type(value).__name__
+    return text if len(text) <= 40 else f"{text[:39]}…"
+
+
+# How the names of all counters end.
+_COUNTERS = ("tokens", "Tokens", "token_count", "TokenCount")
 # Tools that a provider defines and the caller runs.
 _CALLERS = ("bash_", "text_editor_", "memory_", "computer_")
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.findings import Finding, Severity
 from pytest_cachesafe.providers.blocks.layout import Layouter
+from pytest_cachesafe.providers.cache.counters import unreadable
 from pytest_cachesafe.providers.chats import ChatMaker
 from pytest_cachesafe.providers.checks.across import key_changed, wide
 from pytest_cachesafe.providers.checks.breaks import Break, breaks_between, stripped
@@ -63,8 +64,11 @@ def check_requests(
         name: what the report calls itself.
 
     Raises:
-        UsageError: no requests, or something among them that is none, with its number.
+        UsageError: no requests, something among them that is none, with its number, or a name that is no text.
     """
+    for argument, value in (("model", model), ("name", name)):
+        if value is not None and not isinstance(value, str):
+            raise UsageError(f"{argument}={value!r} is {type(value).__name__}; text is meant")
     given = exchanges_of(requests, provider, model)
     return _judged(given, rules, count_tokens, prices=prices, name=name, always=True)
 
@@ -351,6 +355,10 @@ def _notes(asked: Sequence[Asked], weigher: Weigher) -> Iterator[str]:
     hidden = sorted({what for i in asked for what in i.exchange.omits})
     if hidden:
         yield f"{', '.join(hidden)} of some requests are not in what was recorded: nothing is concluded from that"
+    for item in asked:
+        wrong = None if item.exchange.usage is None else unreadable(item.exchange.usage)
+        if wrong is not None:
+            yield f"request {item.index}: its recorded usage is left out: {wrong}"
     models = {i.exchange.model: i for i in asked if i.exchange.model is not None}
     for model, item in models.items():
         if weigher.model(item) is None:

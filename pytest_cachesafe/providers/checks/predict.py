@@ -24,7 +24,7 @@ def predict(
     Requests without times follow each other at once.
     """
     from pytest_cachesafe.providers.cache.cleared import may_clear
-    from pytest_cachesafe.providers.cache.counters import counters, from_counters
+    from pytest_cachesafe.providers.cache.counters import counters, from_counters, unreadable
     from pytest_cachesafe.providers.cache.simulate import ProviderCache
     from pytest_cachesafe.providers.money.price import cost, without_caching
 
@@ -55,7 +55,7 @@ def predict(
         if edits is None:
             usage = replace(usage, exact=False)
             verdict.unsure += ("the edits of context_management that it asks for may be made: then less is read",)
-        if exchange.usage is not None:
+        if exchange.usage is not None and unreadable(exchange.usage) is None:
             # What the model wrote is no matter of caching, but part of the price.
             usage = replace(usage, output=from_counters(exchange.usage, exchange).output)
         verdict.usage = usage
