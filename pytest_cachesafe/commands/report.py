@@ -49,6 +49,8 @@ def run(args: argparse.Namespace) -> Rendered:
     """
     from pytest_cachesafe.gate.saved import is_run
 
+    if args.against is not None and not args.against.strip():
+        raise UsageError("--against is empty: name a branch, tag or commit, as in --against main")
     if args.file == _LOCK and not os.path.exists(_LOCK):
         raise UsageError(f"there is no {_LOCK} here: name a file, or run pytest --cachesafe-update to write one")
     text = read_text(args.file)

@@ -6,7 +6,14 @@
 
 from __future__ import annotations
 
-__all__ = ["DEFAULT_NAME"]
+__all__ = ["BASE_VARIABLES", "DEFAULT_NAME"]
 
-# Of the lock file. Here, so that asking whether there is one loads nothing else.
+# Of the lock file. Here, so that asking whether there is one, or may have been one, loads nothing else.
 DEFAULT_NAME = "cachesafe.lock.jsonl"
+# In which a CI names the branch that a change goes into.
+BASE_VARIABLES = (
+    "GITHUB_BASE_REF",
+    "CI_MERGE_REQUEST_TARGET_BRANCH_NAME",
+    "BITBUCKET_PR_DESTINATION_BRANCH",
+    "CHANGE_TARGET",
+)

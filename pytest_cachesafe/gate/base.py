@@ -8,25 +8,18 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from pytest_cachesafe.gate import BASE_VARIABLES
 from pytest_cachesafe.gate.compare import worse_by
 from pytest_cachesafe.gate.entry import Entry
 from pytest_cachesafe.gate.lockfile import Lock, parse
 from pytest_cachesafe.usage import UsageError
 
-__all__ = ["Moved", "base_ref", "lock_at", "moved"]
-
-# Variables in which a CI names the branch that a change goes into.
-_TARGETS = (
-    "GITHUB_BASE_REF",
-    "CI_MERGE_REQUEST_TARGET_BRANCH_NAME",
-    "BITBUCKET_PR_DESTINATION_BRANCH",
-    "CHANGE_TARGET",
-)
+__all__ = ["Moved", "base_ref", "lock_at", "moved", "refuse_lost"]
 
 
 def base_ref(environ: Mapping[str, str] = os.environ) -> str | None:
     """The branch a change goes into, as the CI names it; None outside one."""
-    return next((environ[name] for name in _TARGETS if environ.get(name)), None)
+    return next((environ[name] for name in BASE_VARIABLES if environ.get(name)), None)
 
 
 def lock_at(ref: str, path: str, *, folder: str) -> Lock | None:
@@ -64,6 +57,42 @@ def lock_at(ref: str, path: str, *, folder: str) -> Lock | None:
     return parse(text, f"{inside} at {ref}")
 
 
+def refuse_lost(path: str, environ: Mapping[str, str] = os.environ) -> None:
+    """In a CI, a lock file that a change takes away: without it nothing is compared, and the run would be green.
+
+    Args:
+        path: where the lock file is looked for, and is not.
+
+    Raises:
+        UsageError: the branch that the change goes into had one where the change left it, as far as git can tell.
+    """
+    ref, (folder, name) = base_ref(environ), os.path.split(path)
+    if ref is None or ref.startswith("-"):
+        return
+    # One question to git, which most projects answer with no.
+    branch = next((branch for branch in (f"origin/{ref}", ref) if _knows(folder, f"{branch}:./{name}")), None)
+    if branch is None:
+        return
+    try:
+        left = _git(folder, "merge-base", branch, "HEAD")
+    except UsageError:
+        # A shallow clone: the base may have got the file since.
+        return
+    if _knows(folder, f"{left}:./{name}"):
+        raise UsageError(
+            f"{name} is in {ref} and not here, so that nothing would be compared: bring it back with git checkout "
+            f"{branch} -- {name}, or set cachesafe_gate = false to do without on purpose"
+        )
+
+
+def _knows(folder: str, name: str) -> bool:
+    try:
+        _git(folder, "rev-parse", "--verify", "--quiet", name)
+    except UsageError:
+        return False
+    return True
+
+
 def _git(folder: str, *words: str, strip: bool = True) -> str:
     try:
         # git's messages are not read, but its output must not depend on a user's colours or pager.
@@ -92,6 +121,8 @@ class Moved:
     # Entries whose front end is another one, or whose tools or system text changed.
     other_front_end: list[tuple[Entry, Entry]] = field(default_factory=list)
     other_prefix: list[tuple[Entry, Entry]] = field(default_factory=list)
+    # Entries that are held against fewer caches.
+    fewer: list[tuple[Entry, Entry]] = field(default_factory=list)
     added: list[Entry] = field(default_factory=list)
     removed: list[Entry] = field(default_factory=list)
 
@@ -101,7 +132,8 @@ class Moved:
         return sum(tokens for _, _, tokens in self.worse)
 
     def __bool__(self) -> bool:
-        return any((self.worse, self.better, self.other_front_end, self.other_prefix, self.added, self.removed))
+        changed = (self.worse, self.better, self.other_front_end, self.other_prefix, self.fewer)
+        return any((*changed, self.added, self.removed))
 
 
 def moved(ref: str, before: Lock, now: Lock) -> Moved:
@@ -120,6 +152,8 @@ def moved(ref: str, before: Lock, now: Lock) -> Moved:
             continue
         if old.prefix != new.prefix:
             found.other_prefix.append((old, new))
+        if old.kept.keys() - new.kept.keys():
+            found.fewer.append((old, new))
         tokens = worse_by(old, new)
         if tokens > 0:
             found.worse.append((old, new, tokens))

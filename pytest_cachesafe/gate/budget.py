@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pytest_cachesafe.report.visible import visible
+
 __all__ = ["over_budget"]
 
 
@@ -34,7 +36,19 @@ def over_budget(report: Any, settings: Mapping[str, Any]) -> list[str]:
     if cost is not None and "cost_usd" in values:
         conversations = max(int(values.get("conversations", 1)), 1)
         if price is None:
-            found.append("max_cost is set and the price of this model is not known: give prices, or drop the budget")
+            found.append(f"max_cost is not checked: {_unpriced(report)}")
         elif price / conversations > cost:
             found.append(f"a conversation costs {about}${price / conversations:.6f}, max_cost is ${cost:g}")
     return found
+
+
+def _unpriced(report: Any) -> str:
+    """Why a check of requests has no price."""
+    answered = [request for request in getattr(report, "requests", ()) if request.usage is not None]
+    models = sorted({str(r.model) for r in answered if r.cost_usd is None and r.model is not None})
+    if models:
+        where = "give it under [tool.cachesafe.providers], or drop the budget"
+        return f"no price is known for model{'s' if len(models) > 1 else ''} {visible(', '.join(models))}: {where}"
+    if answered:
+        return "no request names a model, so that none has a price: give model=…, or drop the budget"
+    return "of no request is known what the provider does with it"

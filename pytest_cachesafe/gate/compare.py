@@ -72,6 +72,11 @@ def compare_entries(before: Entry, now: Entry, bounds: Mapping[str, Bound]) -> D
                 f"{now.reusable:,} now, {was:,} of {before.reusable:,} in the lock file"
             )
             changes.append(Change(metric, words, bound is not None and bound.exceeded(growth, now.reusable), growth))
+    gone = sorted(before.kept.keys() - now.kept.keys())
+    if gone:
+        left = ", ".join(sorted(now.kept)) or "none"
+        words = f"it is not held against {', '.join(gone)} any more, as in the lock file (now: {left})"
+        changes.append(Change("gone", words, False))
     if now.cause is not None and (now.cause, now.place) != (before.cause, before.place):
         old = f"{before.cause} at {before.place}" if before.cause else "none"
         words = f"a new cause of loss: {now.cause} at {now.place} (in the lock file: {old})"

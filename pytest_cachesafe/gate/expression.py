@@ -46,7 +46,8 @@ def parse_expression(text: str) -> dict[str, Bound]:
     from pytest_cachesafe.options import closest
 
     found: dict[str, Bound] = {}
-    for part in filter(None, (part.strip() for part in text.replace(" ", ",").split(","))):
+    # A blank behind a colon parts nothing: "lost: 5%".
+    for part in filter(None, re.split(r"[\s,]+", re.sub(r"\s*:\s*", ":", text))):
         metric, colon, bound = part.partition(":")
         if metric not in METRICS:
             raise UsageError(f"unknown metric {metric!r}{closest(metric, METRICS)}")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["settle"]
+from pytest_cachesafe.usage import UsageError
+
+__all__ = ["refuse_unpriced", "settle"]
 
 _BUDGETS = ("min_cached_share", "max_uncached_tokens", "max_cost")
 
@@ -25,6 +27,8 @@ def settle(report: Any, node: Any) -> None:
         # The child of a re-run only renders.
         return
     settings = node.settings
+    # The shape of prompts, and what an engine finds of them, has no price.
+    node.priced = node.priced or report.gate_kind == "provider"
     if any(settings[name].value is not None for name in _BUDGETS):
         from pytest_cachesafe.gate.budget import over_budget
         from pytest_cachesafe.gate.session import GateFailure
@@ -37,3 +41,20 @@ def settle(report: Any, node: Any) -> None:
             raise GateFailure(f"budget missed: {'; '.join(missed)}")
     if node.gate is not None:
         node.gate.judge(report, node)
+
+
+def refuse_unpriced(item: Any, node: Any) -> None:
+    """A test that passed was given a budget in USD by its marker, and nothing in it has a price.
+
+    A marker of a class or module may stand over tests that check nothing at all.
+
+    Raises:
+        UsageError: it would pass for no reason.
+    """
+    if node.settings["max_cost"].origin != "marker" or node.priced:
+        return
+    if node.records or any("max_cost" in mark.kwargs for mark in item.own_markers):
+        raise UsageError(
+            "@pytest.mark.cachesafe(max_cost=…) compared nothing: no check of this test has a price; call "
+            "assert_cache_safe() or assert_cached() on the requests to a provider, or drop max_cost"
+        )

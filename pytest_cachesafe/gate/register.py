@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from pytest_cachesafe.gate import DEFAULT_NAME
+from pytest_cachesafe.gate import BASE_VARIABLES, DEFAULT_NAME
 
 __all__ = ["register"]
 
@@ -34,6 +34,8 @@ def register(config: pytest.Config, settings: Mapping[str, Any]) -> None:
         hooks = gate_hooks(config, settings)
         if hooks is not None:
             config.pluginmanager.register(hooks, "cachesafe-gate")
+    elif not hasattr(config, "workerinput"):
+        _refuse_lost(os.path.join(config.rootpath, DEFAULT_NAME))
     if settings["report"].value:
         from pytest_cachesafe.gate.collect import Collector, parse_formats
 
@@ -45,3 +47,13 @@ def register(config: pytest.Config, settings: Mapping[str, Any]) -> None:
 
         fail = bool(settings["observe_fail"].value)
         config.pluginmanager.register(ObserveHooks(config, settings["redact"].value, fail=fail), "cachesafe-observe")
+
+
+def _refuse_lost(lock: str) -> None:
+    if not any(map(os.environ.get, BASE_VARIABLES)):
+        return
+    from pytest_cachesafe.gate.base import refuse_lost
+    from pytest_cachesafe.gate.session import in_ci
+
+    if in_ci():
+        refuse_lost(lock)

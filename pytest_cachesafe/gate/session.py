@@ -136,8 +136,11 @@ class Gate:
             )
             return found
         for change in found.changes:
-            if change.metric == "prefix" and not change.fails and self.prefix_change == "warn":
+            warned = change.metric == "prefix" and not change.fails and self.prefix_change == "warn"
+            if warned:
                 self.told.append((test, change.text))
+            elif change.metric == "gone":
+                self.told.append((test, f"{name}: {change.text}"))
         failing = found.failing
         if failing:
             head = "; ".join(visible(change.text) for change in failing)

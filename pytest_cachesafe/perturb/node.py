@@ -70,6 +70,8 @@ class NodeState:
         self.nodeid: str = item.nodeid
         self.assert_calls = 0
         self.records = 0
+        # A check passed that knows what requests cost.
+        self.priced = False
         # Set-up or the test itself failed in this attempt.
         self.failed = False
         self._notes: set[str] = set()
@@ -84,6 +86,7 @@ class NodeState:
         """Forget everything: a plugin that repeats failing tests starts the same item again."""
         self.assert_calls = 0
         self.records = 0
+        self.priced = False
         self.failed = False
         self._notes.clear()
         self.reruns_done.clear()

@@ -66,6 +66,7 @@ def moved_lines(found: Any, most: int = _MOST) -> list[str]:
     for name, items in (
         ("with another template or tokenizer", found.other_front_end),
         ("with another prefix", found.other_prefix),
+        ("held against fewer caches", found.fewer),
         ("added", found.added),
         ("removed", found.removed),
     ):

@@ -51,6 +51,9 @@ def _against(moved: Moved, verbosity: int) -> Iterator[str]:
     yield from (f"  {_named(now)}: another template or tokenizer" for _, now in moved.other_front_end)
     for _, now in moved.other_prefix:
         yield f"  {_named(now)}: tools or system text changed, {now.prefix_tokens:,} tokens are written again"
+    for before, now in moved.fewer:
+        gone = ", ".join(sorted(before.kept.keys() - now.kept.keys()))
+        yield f"  {_named(now)}: not held against {visible(gone)} any more"
     yield from (f"  {_named(entry)}: added" for entry in moved.added)
     yield from (f"  {_named(entry)}: removed" for entry in moved.removed)
 
@@ -161,6 +164,7 @@ def _moved_json(moved: Moved) -> dict[str, Any]:
         "better": changed(moved.better),
         "other_front_end": [_key(now) for _, now in moved.other_front_end],
         "other_prefix": [{**_key(now), "prefix_tokens": now.prefix_tokens} for _, now in moved.other_prefix],
+        "fewer": [{**_key(now), "gone": sorted(old.kept.keys() - now.kept.keys())} for old, now in moved.fewer],
         "added": [_key(entry) for entry in moved.added],
         "removed": [_key(entry) for entry in moved.removed],
     }

@@ -403,3 +403,8 @@ def test_the_result_can_go_to_a_file(here: Path, capsys: pytest.CaptureFixture[s
     assert out(capsys, "--output-format", "markdown", "--output-file", "lock.md") == ""
     assert (here / "lock.md").read_text().startswith("## `cachesafe.lock.jsonl`")
     assert "the file is read as FILE" in refused(capsys, LOCK, "--output-file", LOCK)
+
+
+def test_an_empty_ref_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["report", "--against", " "]) == 2
+    assert "--against is empty: name a branch, tag or commit, as in --against main" in capsys.readouterr().err

@@ -113,3 +113,33 @@ def test_a_broken_file_on_the_base_is_a_note(branch: Any, monkeypatch: pytest.Mo
     git(branch.path, "merge", "-q", "-s", "ours", "-m", "merge", "broken")
     monkeypatch.setenv("GITHUB_BASE_REF", "broken")
     assert "note: not compared with the lock file of broken: cachesafe.lock.jsonl at broken:1: a conf" in branch.says()
+
+
+def test_a_change_that_takes_the_lock_file_away_is_not_green(branch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    branch.lock_path.unlink()
+    assert branch.run().parseoutcomes() == {"passed": 1}
+    monkeypatch.setenv("GITHUB_BASE_REF", "main")
+    result = branch.run(ok=4)
+    advice = "bring it back with git checkout main -- cachesafe.lock.jsonl, or set cachesafe_gate = false"
+    result.stderr.fnmatch_lines([f"*cachesafe.lock.jsonl is in main and not here, *: {advice} to do without*"])
+    monkeypatch.setenv("CI", "false")
+    branch.run()
+
+
+def test_without_a_lock_file_on_purpose(branch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_BASE_REF", "main")
+    branch.lock_path.unlink()
+    branch.pytester.makeini("[pytest]\npythonpath = .\ncachesafe_gate = false\n")
+    branch.run()
+
+
+def test_a_lock_file_that_the_base_got_since_is_not_missed(branch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(branch.path, "checkout", "-q", "-b", "old", "main")
+    git(branch.path, "rm", "-q", "cachesafe.lock.jsonl")
+    git(branch.path, "commit", "-qm", "none yet")
+    git(branch.path, "checkout", "-q", "-b", "later")
+    git(branch.path, "checkout", "-q", "main", "--", "cachesafe.lock.jsonl")
+    git(branch.path, "commit", "-qm", "written")
+    git(branch.path, "checkout", "-q", "old")
+    monkeypatch.setenv("GITHUB_BASE_REF", "later")
+    branch.run()

@@ -183,4 +183,55 @@ def test_what_a_conversation_costs() -> None:
     # 0.02 USD for two conversations are 0.01 for each.
     assert missed(0.02, 0.01) == []
     assert missed(0.02, 0.009) == ["a conversation costs $0.010000, max_cost is $0.009"]
-    assert "price of this model is not known" in missed(None, 1.0)[0]
+    assert missed(None, 1.0) == ["max_cost is not checked: of no request is known what the provider does with it"]
+
+
+def test_blanks_in_an_expression_part_metrics_and_nothing_else(worse: Any) -> None:
+    worse.run("--cachesafe-compare-fail", "lost: 100%")
+    worse.run("--cachesafe-compare-fail", "lost: 5% reason", ok=1)
+    result = worse.run("--cachesafe-compare-fail", "lost: five", ok=4)
+    result.stderr.fnmatch_lines(["*'lost:five': lost takes a bound, lost:100 (tokens) or lost:5%*"])
+
+
+def test_a_price_for_a_test_in_which_nothing_has_one_is_a_mistake(gated: Any) -> None:
+    marker = "@pytest.mark.cachesafe(max_cost=0.5)\n"
+    gated.file("test_a.py", marker + STABLE)
+    gated.run(ok=1).stdout.fnmatch_lines(["*max_cost=…) compared nothing: no check of this test has a price; call *"])
+    gated.file("test_a.py", marker + "def test_a():\n    pass\n")
+    gated.run(ok=1)
+    # Over a whole class, tests that check nothing are none of its business; nor is a budget of the whole run.
+    gated.file("test_a.py", marker + "class TestIt:\n    def test_a(self):\n        pass\n")
+    gated.run()
+    gated.file("test_a.py", STABLE)
+    gated.run("--cachesafe-max-cost=0.5")
+
+
+def test_a_price_holds_for_the_check_that_has_one(gated: Any) -> None:
+    marker = "@pytest.mark.cachesafe(max_cost={})\n"
+    both = "def test_a():\n    assert_prefix_stable(chat(2))\n    assert_cache_safe(chat(2))\n"
+    gated.file("test_a.py", "from pytest_cachesafe.providers.assertions import *\n" + marker.format(9) + both)
+    gated.run()
+    gated.file("test_a.py", "from pytest_cachesafe.providers.assertions import *\n" + marker.format(1e-9) + both)
+    gated.run(ok=1).stdout.fnmatch_lines(["*a conversation costs about *, max_cost is $1e-09*"])
+    unknown = both.replace("chat(2))", "[{**b, 'model': 'claude-zeta'} for b in chat(2)])")
+    gated.file("test_a.py", "from pytest_cachesafe.providers.assertions import *\n" + marker.format(9) + unknown)
+    said = "*budget missed: max_cost is not checked: no price is known for model claude-zeta: give it under *"
+    gated.run(ok=1).stdout.fnmatch_lines([said])
+
+
+def test_a_cache_that_a_check_is_not_held_against_any_more_is_told() -> None:
+    from pytest_cachesafe.gate.base import moved
+    from pytest_cachesafe.gate.compare import compare_entries
+    from pytest_cachesafe.gate.entry import Entry
+    from pytest_cachesafe.gate.lockfile import Lock
+    from pytest_cachesafe.report.gate import moved_lines
+    from pytest_cachesafe.report.lock import lock_json
+
+    before = Entry("t", "n", "reuse", "f", reusable=9, tokens=10, kept={"vllm": 9, "sglang": 9})
+    now = Entry("t", "n", "reuse", "f", reusable=9, tokens=10, kept={"vllm": 9})
+    (change,) = compare_entries(before, now, {}).changes
+    assert change.text == "it is not held against sglang any more, as in the lock file (now: vllm)"
+    assert not change.fails
+    found = moved("main", Lock([before]), Lock([now]))
+    assert moved_lines(found) == ["lock changed against main: 1 held against fewer caches"]
+    assert lock_json(Lock(), "x", found)["against"]["fewer"] == [{"test": "t", "name": "n", "gone": ["sglang"]}]
