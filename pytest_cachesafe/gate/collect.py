@@ -68,6 +68,8 @@ class Collector:
         self.failed: str | None = None
         self._names: dict[tuple[str, str], int] = {}
         self._begun: set[str] = set()
+        # The latest check that passed, for the gate may have something against it.
+        self._passed: tuple[Scenario, Any] | None = None
         if not hasattr(config, "workerinput"):
             for one in self.wanted:
                 if one.path is not None:
@@ -93,16 +95,23 @@ class Collector:
         kind: Kind = next((one for one in known if one == report.gate_kind), "reuse")
         name = getattr(report, "name", None) or report.gate_kind
         count = self._names[test, name] = self._names.get((test, name), 0) + 1
-        data = plain(report.as_dict())
-        if not passed:
-            locate(data, str(self.config.rootpath))
-        if self.run.redact != "none":
-            from pytest_cachesafe.report.redacted import redacted
-
-            data = redacted(data, self.run.redact)
         shown = name if count == 1 else f"{name}#{count}"
         headline = plain(report.text(0, self.run.redact).split("\n", 1)[0])
-        self.run.scenarios.append(Scenario(test, plain(shown), kind, passed, data, users_line(2), headline))
+        data = self._data(report, located=not passed)
+        made = Scenario(test, plain(shown), kind, passed, data, users_line(2), headline)
+        self.run.scenarios.append(made)
+        self._passed = (made, report) if passed else None
+
+    def _data(self, report: Any, *, located: bool) -> Any:
+        """A report in JSON form; `located`: with the lines that built what changed."""
+        data = plain(report.as_dict())
+        if located:
+            locate(data, str(self.config.rootpath))
+        if self.run.redact == "none":
+            return data
+        from pytest_cachesafe.report.redacted import redacted
+
+        return redacted(data, self.run.redact)
 
     def linted(self, findings: Sequence[Mapping[str, Any]]) -> None:
         """Findings of the linter, in its JSON form; an item that is tried again says the same."""
@@ -111,6 +120,9 @@ class Collector:
     def regressed(self, test: str, name: str, text: str, *, failed: bool) -> None:
         """The gate has something against a check."""
         self.run.regressions.append(Regression(test, name, text, failed))
+        if self._passed is not None and (self._passed[0].test, self._passed[0].name) == (test, plain(name)):
+            scenario, report = self._passed
+            scenario.data = self._data(report, located=True)
 
     # The run.
 

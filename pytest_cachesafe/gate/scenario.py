@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -25,12 +25,31 @@ class Scenario:
     # The first line of the check's text, complete in itself, without prompt text where the run redacts.
     headline: str = ""
 
+    @property
+    def built(self) -> str | None:
+        """The line that built the text whose change loses most ("src/agent.py:7, clock()"), where it is known."""
+        found = max(_built(self.data), key=lambda pair: pair[0], default=None)
+        return None if found is None else found[1]
+
     def as_dict(self) -> dict[str, Any]:
         """JSON form."""
         return {
             "test": self.test, "name": self.name, "kind": self.kind, "passed": self.passed, "line": self.line,
             "headline": self.headline, "data": dict(self.data),
         }  # fmt: skip
+
+
+def _built(data: Any) -> Iterator[tuple[int, str]]:
+    """(tokens lost, line) of each divergence whose line is known."""
+    if isinstance(data, Mapping):
+        lost, line = data.get("lost_tokens"), data.get("built")
+        if isinstance(line, str) and line:
+            yield lost if isinstance(lost, int) else 0, line
+        for item in data.values():
+            yield from _built(item)
+    elif isinstance(data, list):
+        for item in data:
+            yield from _built(item)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +78,12 @@ class Run:
     def failed(self) -> list[Scenario]:
         """Checks that failed."""
         return [scenario for scenario in self.scenarios if not scenario.passed]
+
+    def places(self) -> dict[tuple[str, str], str]:
+        """For checks that got worse, by test and name: the line that built what changed, else that of the check."""
+        worse = {(regression.test, regression.name) for regression in self.regressions}
+        found = {(s.test, s.name): s.built or s.line for s in self.scenarios if (s.test, s.name) in worse}
+        return {key: place for key, place in found.items() if place is not None}
 
     def as_dict(self) -> dict[str, Any]:
         """JSON form, as `--cachesafe-report=json` writes it."""

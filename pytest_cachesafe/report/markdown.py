@@ -113,11 +113,14 @@ def _regressions(run: Run) -> Iterator[Block]:
     """What got worse than the lock file or a budget allows, what failed first."""
     if not run.regressions:
         return
-    yield Block(0, "### Worse than before\n\n| verdict | test | check | what |\n|---|---|---|---|")
+    yield Block(0, "### Worse than before\n\n| verdict | test | check | what | where |\n|---|---|---|---|---|")
+    places = run.places()
     for one in sorted(run.regressions, key=lambda regression: not regression.failed):
         sign = _SIGNS["regression" if one.failed else "warning"]
         text = one.text.removeprefix(f"cache regression in {one.name}: ")
-        yield Block(1, f"| {sign} | {code(one.test)} | {code(one.name, 60)} | {code(text, 400)} |", "row")
+        cells = [sign, code(one.test), code(one.name, 60), code(text, 400)]
+        cells.append(code(places.get((one.test, one.name), ""), 120))
+        yield Block(1, f"| {' | '.join(cells)} |", "row")
     yield Block(0, "")
 
 

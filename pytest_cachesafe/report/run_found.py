@@ -63,9 +63,11 @@ def findings_of(run: Run, repository: Repository) -> list[Finding]:
         raw = _Raw(
             "cache-regression", f"{regression.name}: {words}", level, "if this is meant: pytest --cachesafe-update"
         )
-        where = _at(by.line if by is not None else None, regression.test, repository)
+        check = _at(by.line if by is not None else None, regression.test, repository)
+        parsed = _BUILT.match((by.built if by is not None else None) or "")
+        where, flow = (check, ()) if parsed is None else _source(parsed, check, regression.test, repository)
         mark = fingerprint(raw.code, regression.test, regression.name)
-        found[raw.code, mark] = _finding(raw, "lock-file", where, (), mark)
+        found[raw.code, mark] = _finding(raw, "lock-file", where, flow, mark)
         tests[raw.code, mark] = [regression.test]
     used: dict[str, int] = {}
     merged = [_unique(_told(finding, tests[key]), used) for key, finding in found.items()]
@@ -103,12 +105,7 @@ def _take(
         filename, expression = repository.named(parsed["file"]), _RULE.sub("", parsed["rest"])
         key: tuple[str, ...] = (raw.code, filename, parsed["row"], expression)
         mark = fingerprint(raw.code, filename, expression)
-        row = int(parsed["row"])
-        where = repository.stretch(parsed["file"], row, expression)
-        flow = (
-            Flow(filename, row, f"the text that changes is built here: {expression}"),
-            Flow(check.filename, check.row, f"{scenario.test} finds that it changes"),
-        )
+        where, flow = _source(parsed, check, scenario.test, repository)
     else:
         key = (raw.code, scenario.test, scenario.name, raw.place)
         mark = fingerprint(*key)
@@ -116,6 +113,17 @@ def _take(
     tests.setdefault(key, []).append(scenario.test)
     if key not in found:
         found[key] = _finding(raw, _ABOUT.get(scenario.kind, ""), where, flow, mark)
+
+
+def _source(
+    parsed: re.Match[str], check: Stretch, test: str, repository: Repository
+) -> tuple[Stretch, tuple[Flow, ...]]:
+    """Where the text that changes is built, and the way from there to the check."""
+    row, expression = int(parsed["row"]), _RULE.sub("", parsed["rest"])
+    return repository.stretch(parsed["file"], row, expression), (
+        Flow(repository.named(parsed["file"]), row, f"the text that changes is built here: {expression}"),
+        Flow(check.filename, check.row, f"{test} finds that it changes"),
+    )
 
 
 def _finding(raw: _Raw, name: str, where: Stretch, flow: tuple[Flow, ...], mark: str) -> Finding:

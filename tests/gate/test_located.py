@@ -35,3 +35,20 @@ def test_the_line_stands_beside_each_divergence_wherever_it_is(tmp_path: Path) -
     assert data["steps"][0]["divergence"]["built"] == "desk.py:2, now"
     assert data["findings"][0]["built"] == "desk.py:2, now"
     assert "built" not in data["findings"][1]
+
+
+def test_what_only_got_worse_shows_where_it_was_built(gated: Any) -> None:
+    gated.file("test_a.py", "def test_a():\n    assert_prefix_stable(chat(4))\n")
+    gated.run("--cachesafe-update")
+    gated.file("test_a.py", "def test_a():\n    assert_prefix_stable(chat(4, clocked), fail_on=['raises'])\n")
+    gated.run("--cachesafe-report=markdown,html,sarif,json", "--cachesafe-redact=text", ok=1)
+    row = next(n for n, line in enumerate((gated.path / "agent.py").read_text().splitlines(), 1) if "10:0" in line)
+    markdown = (gated.path / "cachesafe-report.md").read_text()
+    [told] = [line for line in markdown.splitlines() if "more of the prefix lost" in line and line.startswith("| ")]
+    assert f"agent.py:{row}, " in told
+    assert f"agent.py:{row}, " in (gated.path / "cachesafe-report.html").read_text()
+    [result] = json.loads((gated.path / "cachesafe-report.sarif").read_text())["runs"][0]["results"]
+    where = result["locations"][0]["physicalLocation"]
+    assert where["artifactLocation"]["uri"].endswith("agent.py")
+    assert where["region"]["startLine"] == row
+    assert "test_a.py" in json.dumps(result["codeFlows"])

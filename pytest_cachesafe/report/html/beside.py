@@ -21,6 +21,7 @@ def gate_part(run: Run) -> Markup | None:
         return None
     parts: list[Content] = []
     if run.regressions:
+        places = run.places()
         items = [
             tag(
                 "li",
@@ -29,6 +30,7 @@ def gate_part(run: Run) -> Markup | None:
                 tag("strong", one.test),
                 tag("small", f" {one.name}"),
                 tag("p", one.text),
+                tag("code", places[one.test, one.name]) if (one.test, one.name) in places else None,
             )
             for one in run.regressions[:_MOST]
         ]
