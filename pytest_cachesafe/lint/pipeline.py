@@ -308,6 +308,11 @@ class Pipeline:
             if unit.problem is not None:
                 problems[name] = unit.problem
             extra.update(unit.used)
+        if self._templates:
+            from pytest_cachesafe.lint.rendered import Rendered
+
+            rendered = Rendered(self.project.files, self._text)
+            self._templates = {name: found for name, found in self._templates.items() if rendered.holds(name)}
         # A unit has the two fields of an analysis' result that are read there.
         results: Any = [self._units[name] for name in sorted(self._units)]
         for name, arrivals in (*settle(results).items(), *self._templates.items()):

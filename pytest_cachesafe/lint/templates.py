@@ -31,6 +31,7 @@ _CALL = re.compile(
 )
 # The tag of jinja2-time: `{% now 'utc', '%Y' %}`.
 _TAG = re.compile(r"[-+]?\s*(now)\s+['\"]")
+_SET = re.compile(r"\{%[-+]?\s*set\s+(\w+)\s*=")
 _PLACE = re.compile(r"[-+]?\s*(now|utcnow|today)\b(?!\s*[(=])")
 _STRING = re.compile(r"'[^']*'|\"[^\"]*\"")
 
@@ -51,7 +52,7 @@ def arrivals_in(name: str, data: bytes) -> list[Arrival]:
     for tag in _tags(text):
         body = text[tag.start + 2 : tag.end - 2]
         spelt = _clock(tag.opener, body)
-        if spelt is not None:
+        if spelt is not None and _printed(tag, text):
             rows = rows or _Rows(text)
             span = Span(name, *rows.place(tag.start), *rows.place(tag.end))
             source = Source("clock", _granularity(spelt, body), spelt, span)
@@ -81,6 +82,21 @@ def _tags(text: str) -> Iterator[_Tag]:
         elif opener != "{#":
             yield _Tag(opener, at, end)
         at = text.find("{", end)
+
+
+def _printed(tag: _Tag, text: str) -> bool:
+    """Whether what a tag reads is printed: by itself, or by way of a variable that another tag prints or copies."""
+    given = _SET.match(text, tag.start, tag.end)
+    if given is None:
+        return True
+    name = re.compile(rf"(?<![\w.]){re.escape(given[1])}\b(?!\s*=[^=])")
+    for other in _tags(text):
+        copied = _SET.match(text, other.start, other.end)
+        if other.opener == "{{" or copied is not None:
+            start = other.start if copied is None else copied.end()
+            if other.start != tag.start and name.search(text, start, other.end):
+                return True
+    return False
 
 
 def _clock(opener: str, body: str) -> str | None:

@@ -133,3 +133,37 @@ def test_whatever_is_left_open(parts: list[str]) -> None:
 def test_a_large_file_that_closes_nothing_ends() -> None:
     assert arrivals_in("system.jinja", b"{{ now() " * 200_000) == []
     assert len(arrivals_in("system.jinja", b"{{ now() }}\n" * 5_000)) == 5_000
+
+
+def test_a_date_that_is_set_and_never_printed() -> None:
+    text = "{% set d = strftime_now('%d %b %Y') %}{% if not d is defined %}{% set d = '' %}{% endif %}You are a clerk."
+    assert [f.code for f in lint_text(text + "{{ d }}", "prompts/system.jinja")] == ["CSF112"]
+    assert lint_text(text, "prompts/system.jinja") == []
+    assert [f.code for f in lint_text(text + "{% set e = d %}{{ e }}", "prompts/system.jinja")] == ["CSF112"]
+
+
+@pytest.mark.parametrize(
+    ("code", "found"),
+    [
+        ("def ask(env):\n    return env.get_template('clerk.jinja').render()\n\nask(1)\n", True),
+        # The folder is named, and which of its files is read depends.
+        ("def ask(env, name):\n    return env.get_template(f'prompts/{name}.jinja')\n\nask(1, 'a')\n", True),
+        ("CLERK = (FOLDER / 'clerk.jinja').read_text()\n\ndef ask(model):\n    return model(CLERK)\n\nask(1)\n", True),
+        ("CLERK = (FOLDER / 'clerk.jinja').read_text()\n\ndef known(model):\n    return model.text == CLERK\n", False),
+        ("CLERK = (FOLDER / 'clerk.jinja').read_text()\n\ndef known(text):\n    return text in [CLERK, '']\n", False),
+        (
+            "def _ask(env):\n    return env.get_template('clerk.jinja').render()\n\n"
+            "def main():\n    print(1)\n\nmain()\n",
+            False,
+        ),
+        # Another program may render it.
+        ("print('hello')\n", True),
+    ],
+    ids=["rendered", "by-folder", "constant", "compared", "one-of", "dead", "other-program"],
+)
+def test_a_template_that_nobody_renders(code: str, found: bool, tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[project]\nname = 'a'\n")
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts" / "clerk.jinja").write_text("You are a clerk.\nIt is {{ now() }}.\n")
+    (tmp_path / "app.py").write_text(code)
+    assert [f.code for f in lint([tmp_path], cache=False).findings] == (["CSF112"] if found else [])
