@@ -164,7 +164,9 @@ def _changing(shape: Shape, function: str, part: Expr, depth: int) -> str | None
     if not depth or part.kind == "constant" or is_constant_name(part):
         return None
     value = shape.resolve(function, part, 1)
-    if part.kind in ("name", "attribute") and (value is part or value.kind != "constant"):
+    # `n = 1`, then `n += 1`: one binding, and no constant.
+    counted = any(item.operator == "+=" for item in shape.bindings(function, part))
+    if part.kind in ("name", "attribute") and (value is part or value.kind != "constant" or counted):
         named = words_of_name(part)
         by_name = not _CHANGING.isdisjoint(named) and _FIXED.isdisjoint(named) and not _is_setting(part)
         whole = part.name in _WHOLE and part.kind == "name" and not _is_object(shape, function, part)
