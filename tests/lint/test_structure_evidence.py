@@ -142,3 +142,74 @@ def test_nothing_is_lost(code: str, program: str) -> None:
 def test_its_twin_is_found(code: str, program: str, row: int) -> None:
     [rule] = load_rules((code,))
     assert row in [report.span.row for report in check_example(rule, program)]
+
+
+MEMORY = """
+class Agent:
+    def __init__(self, client):
+        self.context = BufferedChatCompletionContext(buffer_size=5)
+        self.client = client
+
+    async def handle(self, message):
+        await self.context.add_message(message)
+        return {use}
+"""
+READ = """
+def ask(client, db, chat, text):
+    {name} = db.get_messages(chat, limit=20)
+    messages = [*{name}{end}, {{"role": "user", "content": text}}]
+    return client.chat.completions.create(model="m", messages=messages)
+"""
+MADE = """
+def build(history, thread, text):
+    context = {made}
+    return [{{"role": "system", "content": "You help."}}, {{"role": "user", "content": f"Known: {{context}}"}},
+        *history, {{"role": "user", "content": text}}]
+"""
+NOTED = """
+RULES = "Keep to the facts, name them by number, and do not guess. " * 1
+def build(form, step):
+    return [{first}, {{"role": "system", "content": f"Step {{step}} of 9. " + RULES}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "count"),
+    [
+        ("self.context.save_state()", 0),
+        ("self.client.create(await self.context.get_messages())", 1),
+        ("self.context", 1),
+        ("self.client.run(self.context)", 1),
+    ],
+)
+def test_a_memory_with_a_window_that_is_read(use: str, count: int) -> None:
+    [rule] = load_rules(("CSF303",))
+    assert len(check_example(rule, MEMORY.format(use=use))) == count
+
+
+@pytest.mark.parametrize(("name", "end", "row"), [("rows", "", 2), ("history", "[-5:]", 3), ("rows", "[-5:]", 2)])
+def test_a_window_in_a_window_is_one(name: str, end: str, row: int) -> None:
+    [rule] = load_rules(("CSF303",))
+    assert [report.span.row for report in check_example(rule, READ.format(name=name, end=end).lstrip())] == [row]
+
+
+@pytest.mark.parametrize(
+    ("made", "count"),
+    [
+        ("'\\n'.join(m.content for m in thread)", 0),
+        ("'\\n'.join(look_up(text))", 1),
+        ("f'{stage(history)}'", 1),
+        ("format_docs(thread.documents)", 1),
+    ],
+)
+def test_what_a_context_is_made_of(made: str, count: int) -> None:
+    [rule] = load_rules(("CSF301",))
+    assert len(check_example(rule, MADE.format(made=made))) == count
+
+
+@pytest.mark.parametrize(
+    ("first", "count"), [('{"role": "system", "content": "Go."}', 1), ('{"role": "user", "content": form}', 0)]
+)
+def test_a_system_text_behind_what_was_said_is_no_head(first: str, count: int) -> None:
+    [rule] = load_rules(("CSF301",))
+    assert len(check_example(rule, NOTED.format(first=first))) == count
