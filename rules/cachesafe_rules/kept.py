@@ -16,37 +16,44 @@ _STORES = frozenset(
 _DEPTH = 5
 
 
-def holds_sent(shape: Shape, function: str, expr: Expr, depth: int = _DEPTH) -> bool:
+def holds_sent(shape: Shape, function: str, expr: Expr) -> bool:
     """Whether a list visibly comes from earlier requests.
 
     Such are a parameter called like a chat that callers must give or do give such a list, an attribute or item called
     like one (`self.messages`, `state["messages"]`) that the function does not begin anew, what is read from a memory,
     a list that a loop sends and appends to, and copies, slices and filters of these.
     """
+    return _holds(shape, function, expr, _DEPTH, set())
+
+
+def _holds(shape: Shape, function: str, expr: Expr, depth: int, seen: set[tuple[str, str]]) -> bool:
+    """The same; a name is looked up once, however often it is bound to what is made of itself."""
     if not depth:
         return False
     if expr.kind == "star" or (expr.kind == "subscript" and expr.items[1].kind == "slice"):
-        return holds_sent(shape, function, expr.items[0], depth)
+        return _holds(shape, function, expr.items[0], depth, seen)
     if expr.kind == "comprehension":
-        return holds_sent(shape, function, expr.generators[0].iterable, depth - 1)
+        return _holds(shape, function, expr.generators[0].iterable, depth - 1, seen)
     if expr.kind in ("list", "operation", "conditional"):
         parts = [item for item in expr.items if expr.kind != "list" or item.kind == "star"]
-        return any(holds_sent(shape, function, part, depth - 1) for part in parts)
+        return any(_holds(shape, function, part, depth - 1, seen) for part in parts)
     if expr.call is not None:
-        return _given_back(shape, function, expr.call, depth)
-    if expr.kind == "name" and _is_grown(shape, function, expr):
-        return True
-    if expr.kind == "name" and shape.is_parameter(function, expr):
-        given = is_history(expr) and _is_given(shape, function, expr.name or "", depth)
-        return given and not _is_begun(shape, function, expr)
-    if expr.kind == "name":
-        return any(
-            bound.value is not None and holds_sent(shape, bound.function, bound.value, depth - 1)
-            for bound in shape.bindings(function, expr)
-        )
-    if not is_history(expr):
+        return _given_back(shape, function, expr.call, depth, seen)
+    if expr.kind != "name":
+        return is_history(expr) and not _is_begun(shape, function, expr)
+    key = (function, expr.name or "")
+    if key in seen:
         return False
-    return not _is_begun(shape, function, expr)
+    seen.add(key)
+    if _is_grown(shape, function, expr):
+        return True
+    if shape.is_parameter(function, expr):
+        given = is_history(expr) and _is_given(shape, function, key[1], depth, seen)
+        return given and not _is_begun(shape, function, expr)
+    return any(
+        bound.value is not None and _holds(shape, bound.function, bound.value, depth - 1, seen)
+        for bound in shape.bindings(function, expr)
+    )
 
 
 def _is_begun(shape: Shape, function: str, expr: Expr) -> bool:
@@ -61,11 +68,11 @@ def _is_begun(shape: Shape, function: str, expr: Expr) -> bool:
     )
 
 
-def _given_back(shape: Shape, function: str, call: Call, depth: int) -> bool:
+def _given_back(shape: Shape, function: str, call: Call, depth: int, seen: set[tuple[str, str]]) -> bool:
     name = last_part(call.name)
     given = [*call.args, *([call.receiver] if call.receiver is not None else [])]
     if name in _COPIES or shape.local_function(call, function):
-        return any(holds_sent(shape, function, part, depth - 1) for part in given)
+        return any(_holds(shape, function, part, depth - 1, seen) for part in given)
     if name == "get" and call.args and call.args[0].kind == "constant":
         # `state.get("messages")`
         return is_history(Expr("call", call.span, call=call))
@@ -73,7 +80,7 @@ def _given_back(shape: Shape, function: str, call: Call, depth: int) -> bool:
     return not _READS.isdisjoint(name_words(name)) and not _STORES.isdisjoint(words)
 
 
-def _is_given(shape: Shape, function: str, name: str, depth: int) -> bool:
+def _is_given(shape: Shape, function: str, name: str, depth: int, seen: set[tuple[str, str]]) -> bool:
     """Whether calls of this file give a parameter such a list; without a call, whether one must be given."""
     known = shape.view.functions[function]
     callers = shape.callers(function)
@@ -82,7 +89,7 @@ def _is_given(shape: Shape, function: str, name: str, depth: int) -> bool:
     place = [p for p in known.parameters if p not in ("self", "cls")].index(name)
     for call in callers:
         value = call.keywords.get(name) or (call.args[place] if place < len(call.args) else None)
-        if value is not None and holds_sent(shape, call.function, value, depth - 1):
+        if value is not None and _holds(shape, call.function, value, depth - 1, seen):
             return True
     return False
 
