@@ -7,7 +7,7 @@ of their own, so that no depth of operators or brackets can end in a RecursionEr
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from cachesafe_rules.model import (
@@ -92,6 +92,7 @@ class _Walk:
             self.maker.span(node),
             scope.owner,
             [self.maker.expr(decorator) for decorator in node.decorator_list],
+            frozenset(_optional(arguments)),
         )
         self.block(node.body, _Scope(name, scope.owner, (), False))
 
@@ -304,6 +305,17 @@ def _role(expr: Expr) -> str:
     word = str(expr.value) if expr.kind == "constant" else (expr.name or "").rpartition(".")[2]
     word = word.lower()
     return {"developer": "system", "human": "user", "ai": "assistant", "model": "assistant"}.get(word, word) or "?"
+
+
+def _optional(arguments: ast.arguments) -> Iterator[str]:
+    """The parameters whose default is None, (), [] or {}."""
+    placed = [*arguments.posonlyargs, *arguments.args]
+    given = [*zip(reversed(placed), reversed(arguments.defaults), strict=False)]
+    for argument, default in (*given, *zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)):
+        elements = default.elts if isinstance(default, ast.List | ast.Tuple) else None
+        keys = default.keys if isinstance(default, ast.Dict) else None
+        if elements == [] or keys == [] or (isinstance(default, ast.Constant) and default.value is None):
+            yield argument.arg
 
 
 def _branches(node: ast.If) -> list[ast.If]:

@@ -164,10 +164,14 @@ def _changing(shape: Shape, function: str, part: Expr, depth: int) -> str | None
     if not depth or part.kind == "constant" or is_constant_name(part):
         return None
     value = shape.resolve(function, part, 1)
-    if part.kind in ("name", "attribute") and (value is part or value.kind != "constant"):
+    # `n = 1`, then `n += 1`: one binding, and no constant.
+    counted = any(item.operator == "+=" for item in shape.bindings(function, part))
+    if part.kind in ("name", "attribute") and (value is part or value.kind != "constant" or counted):
         named = words_of_name(part)
         by_name = not _CHANGING.isdisjoint(named) and _FIXED.isdisjoint(named) and not _is_setting(part)
         whole = part.name in _WHOLE and part.kind == "name" and not _is_object(shape, function, part)
+        # Where it is seen what such a name stands for, that decides.
+        whole = whole and (value is part or _of_turn(shape, function, value))
         if (by_name or whole) and is_local(shape, function, part):
             return part.name
         if part.kind == "attribute" and part.name and not _PAGE.isdisjoint(name_words(part.name.partition(".")[0])):
@@ -175,6 +179,13 @@ def _changing(shape: Shape, function: str, part: Expr, depth: int) -> str | None
     if value is not part:
         return _changing(shape, function, value, depth - 1)
     return next((found for inner in _inside(shape, function, part, depth) if (found := inner)), None)
+
+
+def _of_turn(shape: Shape, function: str, value: Expr) -> bool:
+    """Whether something is worked out from the question or the chat: `analyse(messages)`, and what is read from it."""
+    exprs = [value, *(shape.resolve(function, part, 1) for part in walk(value) if part.kind == "name")]
+    calls = [part.call for expr in exprs for part in walk(expr) if part.call is not None]
+    return any(takes_turn(shape, function, arg) for call in calls for arg in (*call.args, *call.keywords.values()))
 
 
 def _is_setting(name: Expr) -> bool:

@@ -30,6 +30,8 @@ class ChangingBeforeStable(Rule):
     What is wrong
     -------------
     Retrieved documents, selected examples, the question or a counter come before fixed rules or before the history.
+    A name such as `context` counts where it is not seen what it stands for, or where that is worked out from the
+    question or the chat; a system text behind what somebody said is a note at the end and does not count.
 
     Why
     ---
@@ -142,7 +144,9 @@ def _in_lists(shape: Shape) -> Iterator[tuple[Span, str, str]]:
                 # A clock in a system message is what CSF101 reports.
                 if volatile_in(shape, found.function, item.content):
                     continue
-                if inner := _before_text(shape, found.function, item.content):
+                # Behind what somebody said it is a note at the end, not the head of the chat.
+                is_head = all(before.role in ("system", "*") for before in found.items[:number])
+                if is_head and (inner := _before_text(shape, found.function, item.content)):
                     yield item.expr.span, inner, "fixed text"
                     continue
             if behind is None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.first_message import first_rewritten
-from cachesafe_rules.history_edits import all_but_last, appended, assigned, rebuilt
+from cachesafe_rules.history_edits import appended, assigned, rebuilt
 from cachesafe_rules.model import Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import shape_of
@@ -21,15 +21,18 @@ class EditedHistory(Rule):
 
     What is wrong
     -------------
-    Old messages get a time stamp, are cut, stripped, re-encoded, replaced by a placeholder or left out, or the first
-    message is rewritten.
+    Old messages are cut or replaced by a placeholder as soon as k others follow them, get the present time, or the
+    first message is rewritten with a text of the turn. It is reported where all of this is visible: the messages were
+    sent (a chat that is handed in, kept in an object or a state, read from a memory, or grown in a loop), and which of
+    them are edited counts from the end of the list (`messages[:-k]`, `i < len(messages) - k`) and the edit loses text,
+    or the text that is written into them is another one in the next request. An edit that is the same for every
+    message and every time (a strip, a filter by role) is none, nor is one behind a test on tokens or context size.
 
     Why
     ---
     A prompt cache reuses what is equal from the front. A message that is sent again in another form ends the reuse
-    there. Even a change that is always the same (a strip) differs from the tokens the engine generated and keeps: the
-    answer is processed a second time. Anthropic's cache diagnostics call this `messages_changed` ("Prompt caching",
-    Claude Platform Docs, read 2026-11-29).
+    there, and where the border moves along with the chat, with every turn. Anthropic's cache diagnostics call this
+    `messages_changed` ("Prompt caching", Claude Platform Docs, read 2026-11-29).
 
     What to do
     ----------
@@ -61,36 +64,25 @@ class EditedHistory(Rule):
             (5,),
         ),
         Example(
-            "def build(history, text):\n"
-            "    kept = [m for m in history if m['role'] != 'assistant']\n"
-            "    return {'model': 'm', 'messages': [*kept, {'role': 'user', 'content': text}]}\n",
-            (2,),
-        ),
-        Example(
-            "def build(history, text):\n"
-            "    return {'model': 'm', 'messages': [\n"
-            "        *({'role': m['role'], 'content': m['content'].strip()} for m in history),\n"
-            "        {'role': 'user', 'content': text}]}\n",
-            (3,),
-        ),
-        Example(
             "class Agent:\n"
             "    def step(self, step):\n"
             "        self.messages[0]['content'] = f'You are at step {step}.'\n"
             "        return self.client.chat.completions.create(model='m', messages=self.messages)\n",
             (3,),
         ),
-        Example(
-            "import base64\n\n"
-            "def build(history, text):\n"
-            "    for m in history:\n"
-            "        if m.get('image'):\n"
-            "            m['content'] = base64.b64encode(shrink(m['image'])).decode()\n"
-            "    return {'model': 'm', 'messages': [*history, {'role': 'user', 'content': text}]}\n",
-            (6,),
-        ),
     )
     VALID = (
+        Example(
+            "def build(history, text):\n"
+            "    kept = [m for m in history if m['role'] != 'tool']\n"
+            "    return {'model': 'm', 'messages': [*kept, {'role': 'user', 'content': text}]}\n"
+        ),
+        Example(
+            "def build(history, text):\n"
+            "    return {'model': 'm', 'messages': [\n"
+            "        *({'role': m['role'], 'content': m['content'].strip()} for m in history),\n"
+            "        {'role': 'user', 'content': text}]}\n"
+        ),
         Example(
             "def build(history, text):\n"
             "    return {'model': 'm', 'messages': [*history, {'role': 'user', 'content': text.strip()}]}\n"
@@ -123,13 +115,7 @@ class EditedHistory(Rule):
     def check(self, context: Context) -> Iterator[Report]:
         shape = shape_of(context.view)
         seen: set[Span] = set()
-        for span, what in [
-            *rebuilt(shape),
-            *assigned(shape),
-            *all_but_last(shape),
-            *appended(shape),
-            *first_rewritten(shape),
-        ]:
+        for span, what in [*rebuilt(shape), *assigned(shape), *appended(shape), *first_rewritten(shape)]:
             if span not in seen:
                 seen.add(span)
                 yield Report(f"{what}: what was cached of them no longer matches", span, help=_HELP)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from cachesafe_rules.changing import changing_value
 from cachesafe_rules.expressions import is_history, last_part, walk
 from cachesafe_rules.history_edits import is_content, is_free, senders
+from cachesafe_rules.kept import holds_sent
 from cachesafe_rules.model import Expr, Span
 from cachesafe_rules.shape import Shape
 
@@ -26,6 +27,8 @@ def first_rewritten(shape: Shape) -> Iterator[tuple[Span, str]]:
         if root.items[1].kind != "constant" or isinstance(root.items[1].value, bool):
             continue
         if not is_free(shape, binding.function, binding.conditions):
+            continue
+        if not holds_sent(shape, binding.function, root.items[0]):
             continue
         if value.kind == "dict":
             value = value.entries.get("content", value)

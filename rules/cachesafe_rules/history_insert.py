@@ -8,10 +8,11 @@ from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.assembled import assembled_lists, role_and_content
 from cachesafe_rules.changing import changing_value
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, walk, words_of_name
-from cachesafe_rules.model import Call, Condition, Expr, MessageList
+from cachesafe_rules.kept import holds_sent
+from cachesafe_rules.model import Call, Expr, MessageList
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Shape, shape_of
-from cachesafe_rules.turns import is_setup, overflow_guarded
+from cachesafe_rules.turns import is_setup
 
 __all__ = ["HistoryInsert"]
 
@@ -33,7 +34,10 @@ class HistoryInsert(Rule):
     What is wrong
     -------------
     `messages.insert(0, …)`, `[new, *history]` or `appendleft` places text that differs from turn to turn before the
-    messages that stay.
+    messages that stay. It is reported where all of this is visible: the list holds messages that were sent (a chat
+    that is handed in, kept in an object or a state, read from a memory, or grown in a loop), no test looks at the list
+    itself (a message that is put in where it is missing costs once), what is put in differs between requests (or the
+    list is stored with it and so grows in front), and the list is sent.
 
     Why
     ---
@@ -118,13 +122,17 @@ class HistoryInsert(Rule):
 
     def check(self, context: Context) -> Iterator[Report]:
         shape = shape_of(context.view)
-        sent = {part.expr.name for part in shape.parts if part.expr.name}
+        sent = {(shape.home(part.function, part.expr.name), part.expr.name) for part in shape.parts if part.expr.name}
         for call in context.view.calls:
+            if last_part(call.name) not in ("insert", "appendleft") or call.receiver is None or not _at_front(call):
+                continue
+            name = call.name.rpartition(".")[0]
             if (
-                last_part(call.name) in ("insert", "appendleft")
-                and call.name.rpartition(".")[0] in sent
-                and _at_front(call)
-                and self._is_new(shape, call)
+                (shape.home(call.function, name), name) in sent
+                and not is_setup(call.function)
+                and holds_sent(shape, call.function, call.receiver)
+                and not _looks_at(shape, call, name)
+                and _varies(shape, call)
             ):
                 yield Report(
                     f"{spelt_call(call)} puts a message in front of the earlier ones: nothing behind it is reused",
@@ -139,90 +147,48 @@ class HistoryInsert(Rule):
                     help=_HELP,
                 )
 
-    def _is_new(self, shape: Shape, call: Call) -> bool:
-        item = shape.resolve(call.function, call.args[-1])
-        if is_setup(call.function) or overflow_guarded(shape, call.function, call.conditions):
-            return False
-        if any(_is_new_chat(condition, call.name.rpartition(".")[0]) for condition in call.conditions):
-            return False
-        looped = {
-            condition.target.name for condition in call.conditions if condition.kind == "for" and condition.target
-        }
-        if any(part.name in looped for part in walk(call.args[-1]) if part.kind == "name"):
-            return False
-        role, content = role_and_content(item)
-        if content is None:
-            return False
-        if not role and "role" in item.entries:
-            named = shape.resolve(call.function, item.entries["role"]).value
-            role = named if isinstance(named, str) else role
-        if not role and _asks_for_first(call):
-            role = "system"
-        if role in ("user", "system") and not _index(call) and _is_fallback(shape, call):
-            return False
-        if role == "system" and not _index(call):
-            return changing_value(shape, call.function, content) is not None or _is_kept(shape, call)
-        if changing_value(shape, call.function, content) is not None:
-            return True
-        return any(
-            part.kind in ("name", "attribute")
-            and not part.name.isupper()
-            and not _TOLD.isdisjoint(words_of_name(part))
-            and not _assembled(shape, call.function, part)
-            and shape.resolve(call.function, part).kind != "constant"
-            for part in walk(content)
-            if part.name
-        )
 
-
-def _is_new_chat(condition: Condition, name: str) -> bool:
-    """`len(messages) == 1`: the chat has only begun, nothing of it was sent."""
-    test = condition.test
-    if condition.kind != "if" or condition.negated or test is None or test.kind != "operation" or len(test.items) != 2:
-        return False
-    size, limit = test.items
-    return (
-        (test.name, limit.value) in (("==", 0), ("==", 1), ("<", 2), ("<=", 1), ("<", 1))
-        and size.call is not None
-        and size.call.name == "len"
-        and [arg.name for arg in size.call.args] == [name]
-    )
-
-
-def _asks_for_first(call: Call) -> bool:
-    """Whether a test looks at the first message, so that one is put there only where it is missing."""
-    name = call.name.rpartition(".")[0]
-    return any(
-        part.kind == "subscript" and part.items[0].name == name and part.items[1].value == 0
-        for condition in call.conditions
-        if condition.kind in ("if", "left") and condition.test is not None
-        for part in walk(condition.test)
-    )
-
-
-def _is_fallback(shape: Shape, call: Call) -> bool:
-    """Whether a test says that the list has no such message yet: `not any(…["role"] …)`, `not found` where the local
-    name is only ever true or false."""
+def _looks_at(shape: Shape, call: Call, name: str) -> bool:
+    """Whether a test looks at the list itself: it is only begun there (`len(x) == 1`), or lacks such a message
+    (`x[0].role != "system"`, `not any(…)`, a flag that a loop over it set)."""
     for condition in call.conditions:
-        test = condition.test
-        if condition.kind not in ("if", "left") or test is None:
+        if condition.kind == "for" or condition.test is None:
             continue
-        negated = condition.negated
-        while test.kind == "operation" and test.name == "not" and len(test.items) == 1:
-            test, negated = test.items[0], not negated
-        if negated and test.kind == "name":
-            values = [item.value for item in shape.bindings(call.function, test)]
-            if len(values) > 1 and all(value is not None and isinstance(value.value, bool) for value in values):
+        for part in walk(condition.test):
+            bound = shape.bindings(call.function, part) if part.kind == "name" else []
+            exprs = [part, *(item.value for item in bound if item.value is not None)]
+            exprs += [loop.test for item in bound for loop in item.conditions if loop.kind == "for" and loop.test]
+            if any(inner.name == name for expr in exprs for inner in walk(expr)):
                 return True
-            test = shape.resolve(call.function, test)
-        if (
-            negated
-            and test.call is not None
-            and test.call.name in ("any", "next")
-            and any(p.kind == "constant" and p.value == "role" for arg in test.call.args for p in walk(arg))
-        ):
-            return True
     return False
+
+
+def _varies(shape: Shape, call: Call) -> bool:
+    """Whether what is put in front is another text in the next request, or stands there once more each time."""
+    role, content = role_and_content(shape.resolve(call.function, call.args[-1]))
+    if content is None:
+        return False
+    if changing_value(shape, call.function, content) is not None:
+        return True
+    if role == "system" and not _index(call):
+        return _is_kept(shape, call)
+    return any(
+        part.kind in ("name", "attribute")
+        and not _TOLD.isdisjoint(words_of_name(part))
+        and _is_variable(shape, call.function, part)
+        for part in walk(content)
+        if part.name
+    )
+
+
+def _is_variable(shape: Shape, function: str, part: Expr) -> bool:
+    """Whether a name is none of the program's own texts: a constant, a template that was filled, a plan."""
+    return (
+        _OWN.isdisjoint(words_of_name(part))
+        and not is_constant_name(part)
+        and not _assembled(shape, function, part)
+        and shape.resolve(function, part).kind != "constant"
+    )
 
 
 def spelt_call(call: Call) -> str:
@@ -252,21 +218,14 @@ def _newest_first(shape: Shape, found: MessageList) -> Expr | None:
         return None
     star = found.items[at].expr
     star = star.items[0] if star.kind == "star" else star
-    if star.call is not None and star.call.name == "reversed" and star.call.args and is_history(star.call.args[0]):
-        return star
-    if not is_history(star):
+    if star.call is not None and star.call.name == "reversed" and holds_sent(shape, found.function, star):
+        return star if is_history(star.call.args[0]) else None
+    if not is_history(star) or not holds_sent(shape, found.function, star):
         return None
     for item in found.items[:at]:
         if item.role == "user" and item.content is not None and item.content.kind in ("name", "attribute", "fstring"):
-            names = [
-                part
-                for part in walk(item.content)
-                if part.kind in ("name", "attribute")
-                and not is_constant_name(part)
-                and shape.resolve(found.function, part).kind != "constant"
-                and not _assembled(shape, found.function, part)
-            ]
-            if any(map(_is_newest, names)):
+            names = [part for part in walk(item.content) if part.kind in ("name", "attribute")]
+            if any(_is_newest(part) and _is_variable(shape, found.function, part) for part in names):
                 return item.expr
     return None
 
@@ -274,7 +233,7 @@ def _newest_first(shape: Shape, found: MessageList) -> Expr | None:
 def _is_newest(part: Expr) -> bool:
     """`question`, `user_text`, a bare `text`. A bare `prompt` is as often the task, which stays the same."""
     named = words_of_name(part)
-    return (not _NEWEST.isdisjoint(named) and _OWN.isdisjoint(named)) or named == {"text"}
+    return not _NEWEST.isdisjoint(named) or named == {"text"}
 
 
 def _assembled(shape: Shape, function: str, part: Expr) -> bool:

@@ -176,13 +176,15 @@ class Display:
 
 @dataclass(slots=True)
 class Function:
-    """A function. `name` is qualified (`Agent.run`, `outer.inner`); `owner` the qualified class, "" outside of one."""
+    """A function. `name` is qualified (`Agent.run`, `outer.inner`); `owner` the qualified class, "" outside of one;
+    `optional` the parameters that are None or empty unless somebody gives them."""
 
     name: str
     parameters: tuple[str, ...]
     span: Span
     owner: str = ""
     decorators: list[Expr] = field(default_factory=list)
+    optional: frozenset[str] = frozenset()
 
 
 @dataclass(slots=True)

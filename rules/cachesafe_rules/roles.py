@@ -5,10 +5,10 @@ from __future__ import annotations
 from cachesafe_rules.expressions import last_part
 from cachesafe_rules.model import Condition, Expr
 
-__all__ = ["is_search", "names_role", "of_people"]
+__all__ = ["is_search"]
 
 
-def names_role(expr: Expr) -> bool:
+def _names_role(expr: Expr) -> bool:
     """`m["role"]`, `m.get("type")`, `m.role`."""
     if expr.kind == "attribute":
         return last_part(expr.name) in ("role", "type")
@@ -18,7 +18,7 @@ def names_role(expr: Expr) -> bool:
     return key is not None and key.value in ("role", "type")
 
 
-def of_people(conditions: tuple[Condition, ...]) -> bool:
+def _of_people(conditions: tuple[Condition, ...]) -> bool:
     """`if m["role"] == "user"`."""
     for condition in conditions:
         test = condition.test
@@ -29,7 +29,7 @@ def of_people(conditions: tuple[Condition, ...]) -> bool:
             and test.kind == "operation"
             and test.name == "=="
             and len(test.items) == 2
-            and names_role(test.items[0])
+            and _names_role(test.items[0])
             and _is_people(test.items[1])
         ):
             return True
@@ -45,4 +45,4 @@ def _is_people(role: Expr) -> bool:
 def is_search(iterable: Expr, conditions: tuple[Condition, ...]) -> bool:
     """`for m in reversed(messages): if m["role"] == "user"`: the newest question is looked for."""
     call = iterable.call
-    return call is not None and last_part(call.name) == "reversed" and of_people(conditions)
+    return call is not None and last_part(call.name) == "reversed" and _of_people(conditions)

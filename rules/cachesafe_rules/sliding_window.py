@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.expressions import is_history, last_part, name_words, spelt
 from cachesafe_rules.model import Call, Condition, Expr, Span
 from cachesafe_rules.needles import CHAT
-from cachesafe_rules.shape import Shape, shape_of
+from cachesafe_rules.shape import Part, Shape, shape_of
 from cachesafe_rules.side_lists import only_asked_about
 from cachesafe_rules.turns import is_side_call, overflow_guarded
 
@@ -24,6 +25,8 @@ _WINDOWS = {
     "BufferedChatCompletionContext": "buffer_size",
     "SlidingWindowConversationManager": "window_size",
 }
+# What gives the messages of such a memory, cut to the window.
+_READS = re.compile(r"a?(?:get|get_messages|load_memory_variables|apply_management)$")
 
 
 class SlidingWindow(Rule):
@@ -32,7 +35,7 @@ class SlidingWindow(Rule):
     What is wrong
     -------------
     `history[-20:]`, `deque(maxlen=20)`, `messages.pop(0)`: once the chat is longer than the window, every new message
-    pushes the oldest one out.
+    pushes the oldest one out. A window within a window is one report, and a memory that is only filled and saved none.
 
     Why
     ---
@@ -282,15 +285,45 @@ def _bounded(shape: Shape) -> Iterator[tuple[Span, str]]:
             and _reads_last(call)
             and _free(shape, part.function, part.conditions)
             and not _is_constructor(part.function)
+            and not _is_cut_again(shape, part)
         ):
             yield call.span, f"{call.name}(limit=…)"
+
+
+def _is_cut_again(shape: Shape, read: Part) -> bool:
+    """Whether of what was read only the end is taken: that is the window then."""
+    names = {item.target.name for item in shape.view.bindings if item.target and item.value is read.expr}
+    return any(
+        part.function == read.function
+        and is_tail(part.expr)
+        and is_history(part.expr.items[0])
+        and part.expr.items[0].name in names
+        for part in shape.parts
+    )
 
 
 def _configured(shape: Shape) -> Iterator[tuple[Span, str]]:
     for call in shape.view.calls:
         word = _WINDOWS.get(last_part(call.name))
-        if word is not None and (word in call.keywords or call.args):
+        if word is not None and (word in call.keywords or call.args) and _is_used(shape, call):
             yield call.span, f"{last_part(call.name)}({word}=…)"
+
+
+def _is_used(shape: Shape, made: Call) -> bool:
+    """Whether a memory is handed to somebody or read, and not only filled and saved, which gives all of it."""
+    names = {
+        (shape.home(item.function, item.target.name), item.target.name)
+        for item in shape.view.bindings
+        if item.target is not None and item.target.name and item.value is not None and item.value.span == made.span
+    }
+    if not names:
+        return True
+    uses = [(call.function, arg) for call in shape.view.calls for arg in (*call.args, *call.keywords.values())]
+    uses += [(item.function, item.value) for item in shape.view.bindings if item.operator == "return" and item.value]
+    if any(expr.name and (shape.home(function, expr.name), expr.name) in names for function, expr in uses):
+        return True
+    asked = [(call.function, *call.name.rpartition(".")[::2]) for call in shape.view.calls]
+    return any((shape.home(function, root), root) in names and _READS.match(method) for function, root, method in asked)
 
 
 def _fitted(shape: Shape) -> Iterator[tuple[Span, str]]:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.expressions import is_history, last_part, name_words, walk, words_of_name
-from cachesafe_rules.model import Binding, Call, Condition, Expr, Span
+from cachesafe_rules.expressions import is_history, last_part, name_words, walk
+from cachesafe_rules.kept import holds_sent
+from cachesafe_rules.model import Call, Condition, Expr, MessageItem, MessageList, Span
 from cachesafe_rules.needles import CHAT
-from cachesafe_rules.shape import Part, Shape, shape_of
+from cachesafe_rules.shape import Request, Shape, shape_of
+from cachesafe_rules.sliding_window import is_tail
 from cachesafe_rules.turns import is_setup, overflow_guarded
 
 __all__ = ["SummarisedHistory"]
@@ -17,9 +19,6 @@ _SUMMARY = frozenset(
     {"summarize", "summarise", "summary", "summarizer", "summariser", "condense", "compress", "recap", "digest",
      "compact", "summarized", "summarised"}
 )  # fmt: skip
-_CHAT = frozenset({"history", "messages", "conversation", "chat", "turns", "dialog"})
-# What a request of its own is called.
-_ASKED = frozenset({"prompt", "query", "text", "input", "instruction", "instructions", "request", "question"})
 _HELP = "keep the messages as they were sent; summarise only when the context limit is near, once, and go on from there"
 
 
@@ -28,8 +27,10 @@ class SummarisedHistory(Rule):
 
     What is wrong
     -------------
-    The request is built from a fresh summary of the older messages and the newest ones, without a test whether the
-    context is nearly full. A text that is named as a prompt of its own is none of the history.
+    A fresh summary of the older messages and the newest ones take the place of the chat, without a test whether the
+    context is nearly full. It is reported where all of this is visible: a call that is named like a summary is given
+    messages that were sent, the end of these very messages stands behind its text in one list, and that list is sent,
+    given back or kept as the chat.
 
     Why
     ---
@@ -58,10 +59,11 @@ class SummarisedHistory(Rule):
         Example(
             "class Chat:\n"
             "    def ask(self, text):\n"
-            "        summary = self.summarise(self.messages)\n"
-            "        self.messages = [{'role': 'system', 'content': summary}, {'role': 'user', 'content': text}]\n"
+            "        self.messages.append({'role': 'user', 'content': text})\n"
+            "        summary = self.summarise(self.messages[:-6])\n"
+            "        self.messages = [{'role': 'system', 'content': summary}] + self.messages[-6:]\n"
             "        return self.client.chat.completions.create(model='m', messages=self.messages)\n",
-            (3, 4),
+            (4, 5),
         ),
         Example(
             "def build(history, user_text):\n"
@@ -85,6 +87,11 @@ class SummarisedHistory(Rule):
             "        {'role': 'system', 'content': 'Summarise the chat.'}, *messages])\n"
         ),
         Example(
+            "def build(history, text):\n"
+            "    summary = summarize(history)\n"
+            "    return {'model': 'm', 'messages': [{'role': 'user', 'content': f'{summary} {text}'}]}\n"
+        ),
+        Example(
             "def build(history, document):\n"
             "    text = summarize(document)\n"
             "    return {'model': 'm', 'messages': [*history, {'role': 'user', 'content': text}]}\n"
@@ -105,40 +112,52 @@ class SummarisedHistory(Rule):
 
 
 def _calls(shape: Shape) -> Iterator[Call]:
-    """Calls that summarise the chat and whose result stands before or instead of its messages."""
-    for part in shape.parts:
-        if is_setup(part.function) or _is_compaction(part.function):
-            continue
-        call = part.expr.call
-        if (
-            call is not None
-            and _summarises(shape, part.function, call)
-            and _stands_in_history(shape, part)
-            and _lasting(shape, part.function, part.conditions)
-        ):
-            yield call
+    """Calls whose summary stands in a list that is sent or kept, in front of the end of what they summarised."""
     for found in shape.view.lists:
-        if is_setup(found.function) or _is_compaction(found.function):
+        if (
+            is_setup(found.function)
+            or not _SUMMARY.isdisjoint(name_words(last_part(found.function)))
+            or overflow_guarded(shape, found.function, found.conditions)
+            or not _is_sent(shape, found)
+        ):
             continue
         for number, item in enumerate(found.items):
-            follows = any(later.role in ("*", "user") for later in found.items[number + 1 :])
-            if item.content is None or not follows:
+            tails = [name for later in found.items[number + 1 :] if (name := _tail_of(shape, found, later))]
+            if item.content is None or not tails:
                 continue
             for call, conditions in _behind(shape, found.function, item.content):
-                if _summarises(shape, found.function, call) and _lasting(
-                    shape, found.function, (*found.conditions, *conditions)
-                ):
+                if (
+                    _summarises(shape, found.function, call, tails)
+                    and not overflow_guarded(shape, found.function, conditions)
+                ):  # fmt: skip
                     yield call
 
 
-def _stands_in_history(shape: Shape, part: Part) -> bool:
-    """Whether what a call gives is the messages or one of them, and not named as the text of a request of its own."""
-    targets = [
-        item.target
+def _is_sent(shape: Shape, found: MessageList) -> bool:
+    """Whether a list is given back, becomes the chat, or stands in a request."""
+    if any(_stands_in(shape, request, found) for request in shape.requests):
+        return True
+    return any(
+        item.function == found.function
+        and item.value is not None
+        and item.value.span == found.span
+        and (item.operator == "return" or is_history(item.target))
         for item in shape.view.bindings
-        if item.function == part.function and item.value is part.expr and item.target is not None
-    ]
-    return not targets or any(is_history(target) or _ASKED.isdisjoint(words_of_name(target)) for target in targets)
+    )
+
+
+def _stands_in(shape: Shape, request: Request, found: MessageList) -> bool:
+    sent = shape.resolve(request.function, request.messages) if request.messages is not None else None
+    return sent is not None and request.function == found.function and sent.span == found.span
+
+
+def _tail_of(shape: Shape, found: MessageList, item: MessageItem) -> str | None:
+    """The name of the sent messages whose end an item is."""
+    expr = item.expr.items[0] if item.expr.kind == "star" else item.expr
+    tail = shape.resolve(found.function, expr)
+    if item.role != "*" or not is_tail(tail) or not holds_sent(shape, found.function, tail.items[0]):
+        return None
+    return tail.items[0].name
 
 
 def _behind(shape: Shape, function: str, content: Expr) -> Iterator[tuple[Call, tuple[Condition, ...]]]:
@@ -151,43 +170,14 @@ def _behind(shape: Shape, function: str, content: Expr) -> Iterator[tuple[Call, 
                     yield binding.value.call, binding.conditions
 
 
-def _summarises(shape: Shape, function: str, call: Call) -> bool:
-    name = last_part(call.name)
+def _summarises(shape: Shape, function: str, call: Call, tails: list[str]) -> bool:
+    """Whether a call is named like a summary and is given the messages whose end is kept."""
+    if call.name[:1].isupper() or _SUMMARY.isdisjoint(name_words(call.name)):
+        return False
     local = shape.local_function(call, function)
-    if local and not any(_lasting(shape, local, item.conditions) for item in shape.returns(local) if _is_new(item)):
+    if local and all(overflow_guarded(shape, local, item.conditions) for item in shape.returns(local)):
         # It looks at the size itself.
         return False
-    if local and all(_only_selects(item.value) for item in shape.returns(local)):
-        # Nothing new is written, whatever it is called: where it begins is a window's matter.
-        return False
-    if name[:1].isupper() or _SUMMARY.isdisjoint(name_words(call.name)):
-        return False
-    if _CHAT & name_words(name):
-        return True
     given = [*call.args, *call.keywords.values()]
     given += [shape.resolve(function, arg) for arg in given]
-    return any(is_history(part) for arg in given for part in walk(arg))
-
-
-def _is_new(binding: Binding) -> bool:
-    """Whether a return gives something else than the messages as they came."""
-    return binding.value is not None and not is_history(binding.value)
-
-
-def _only_selects(value: Expr | None) -> bool:
-    """`window[i:]`, `[]`, `history`: messages that are left out or kept, none that is new."""
-    if value is None:
-        return False
-    if value.kind == "subscript":
-        return value.items[1].kind == "slice"
-    if value.kind == "list":
-        return not value.items
-    return value.kind == "name" and is_history(value)
-
-
-def _lasting(shape: Shape, function: str, conditions: tuple[Condition, ...]) -> bool:
-    return not overflow_guarded(shape, function, conditions)
-
-
-def _is_compaction(function: str) -> bool:
-    return not _SUMMARY.isdisjoint(last_part(function).lower().split("_"))
+    return any(part.name in tails for arg in given for part in walk(arg))

@@ -84,7 +84,7 @@ def send(client, messages, question):
     found = False
     for message in messages:
         if message["role"] == "user":
-            found = CHANGED
+            found = True
     if TEST:
         messages.insert(0, {"role": "user", "content": question})
     return client.chat.completions.create(model="m", messages=messages)
@@ -96,7 +96,7 @@ def _ask(method: str, text: str) -> str:
 
 
 def _insert(test: str) -> str:
-    return INSERT.replace("TEST", test).replace("CHANGED", "True")
+    return INSERT.replace("TEST", test)
 
 
 SHAPES = {
@@ -115,15 +115,10 @@ SHAPES = {
         ),
         "CSF303",
     ),
-    "no-user-message-found": (_insert("not found"), _insert("found"), "CSF302"),
+    "no-user-message-found": (_insert("not found"), _insert("question"), "CSF302"),
     "no-user-message-any": (
         _insert('not any(m["role"] == "user" for m in messages)'),
-        _insert('any(m["role"] == "user" for m in messages)'),
-        "CSF302",
-    ),
-    "not-only-true-or-false": (
-        _insert("not found"),
-        _insert("not found").replace("found = True", "found = message"),
+        _insert('any(word in question for word in ("why", "how"))'),
         "CSF302",
     ),
 }

@@ -52,19 +52,6 @@ def message(call, result):
     found = {found}
     return {{"role": "tool", "tool_call_id": call, "content": json.dumps({dumped})}}
 """
-OPEN = """
-def ask(client, history):
-    for i in range(2):
-        answer = client.chat.completions.create(model="m", messages=history)
-        history[{index}]["content"] += answer.text
-    return history
-"""
-LOOKUP = """
-def reset(client, messages):
-    last = {made}
-    kept = [*messages, last]
-    return client.chat.completions.create(model="m", messages=kept)
-"""
 ROWS = """
 def recent(messages, limit):
     turns = []
@@ -104,36 +91,12 @@ GUIDED = """
 def build({name}, chat_messages):
     return [{{"role": "system", "content": f"Search well. {{{name}}}"}}, *chat_messages]
 """
-SUMMED = """
-def search(client, messages, question):
-    {name} = condense_chat(messages)
-    found = client.responses.create(model="m", input={name})
-    return found.text + question
-"""
 BEGUN = """
 def ask(client, worker, messages, task):
     for _ in range(9):
-        if len(messages) {test}:
+        if {test}:
             messages.insert(0, {{"role": "user", "content": f"{{task}} {{worker.notes}}"}})
         messages.append(client.chat.completions.create(model="m", messages=messages).choices[0].message)
-"""
-WRAPPED = """
-def ask(client, messages):
-    for message in messages:
-        if message["role"] == "assistant":
-            {copied}
-            message["content"] = "<<" + message["content"] + ">>"
-    return client.chat.completions.create(model="m", messages=messages)
-"""
-ONLY_PEOPLE = """
-def ask(client, log, history):
-    contents = []
-    for message in history:
-        if message["role"] == "user":
-            contents.append({{"role": "user", "parts": [message["content"]]}})
-        else:
-            {other}
-    return client.generate_content(model="m", contents=contents)
 """
 SILENT = {
     "an empty answer": ("CSF306", RETRY.format(test="not words.strip()")),
@@ -145,17 +108,12 @@ SILENT = {
     "computed and dumped once": ("CSF203", TOOL.format(found="look_up(call)", dumped="found")),
     "a display": ("CSF203", TOOL.format(found="None", dumped='{"error": str(result)}')),
     "only appended": ("CSF203", APPENDED.format(use="messages.append(tool_message(call, result))")),
-    "the open message": ("CSF307", OPEN.format(index="-1")),
-    "looked up": ("CSF307", LOOKUP.format(made='next(m for m in messages if m["role"] == "user")')),
     "rows": ("CSF303", ROWS.format(more=', "trace": message.trace')),
     "cleared on demand": ("CSF303", CLEARED.format(name="clear_history")),
     "a marker by its name": ("CSF301", SPLIT.format(name="split_cached_prompt")),
     "a setting": ("CSF301", GUIDED.format(name="auto_query_guidance")),
-    "others are refused": ("CSF307", ONLY_PEOPLE.format(other='log.warning("no such role")')),
-    "a chat that begins": ("CSF302", BEGUN.format(test="== 1")),
-    "a copy of each": ("CSF307", WRAPPED.format(copied="message = dict(message)")),
+    "a chat that begins": ("CSF302", BEGUN.format(test="len(messages) == 1")),
     "a style": ("CSF301", GUIDED.format(name="query_style")),
-    "a request of its own": ("CSF304", SUMMED.format(name="search_prompt")),
     "anything behind the first": ("CSF303", BARE.format(least=1)),
 }
 FOUND = {
@@ -165,17 +123,11 @@ FOUND = {
     "every key": ("CSF404", KEY.format(first="print(request)"), 9),
     "handed in": ("CSF203", TOOL.format(found="None", dumped="result"), 6),
     "made for each request": ("CSF203", APPENDED.format(use="return [*messages, tool_message(call, result)]"), 5),
-    "an earlier message": ("CSF307", OPEN.format(index="i"), 5),
-    "filtered": ("CSF307", LOOKUP.format(made='list(m for m in messages if m["role"] == "user")'), 3),
     "messages": ("CSF303", ROWS.format(more=""), 4),
     "trimmed": ("CSF303", CLEARED.format(name="trim_history"), 4),
     "no marker by its name": ("CSF301", SPLIT.format(name="joined_prompt"), 3),
-    "others are passed over": ("CSF307", ONLY_PEOPLE.format(other="continue"), 6),
-    "a chat that grew": ("CSF302", BEGUN.format(test="> 9"), 5),
-    "each in its place": ("CSF307", WRAPPED.format(copied="pass"), 6),
+    "at any length": ("CSF302", BEGUN.format(test="task"), 5),
     "the question": ("CSF301", GUIDED.format(name="query_text"), 3),
-    "the history in short": ("CSF304", SUMMED.format(name="messages"), 3),
-    "what is sent instead": ("CSF304", SUMMED.format(name="compressed"), 3),
     "a window": ("CSF303", BARE.format(least=20), 3),
 }
 
@@ -190,3 +142,74 @@ def test_nothing_is_lost(code: str, program: str) -> None:
 def test_its_twin_is_found(code: str, program: str, row: int) -> None:
     [rule] = load_rules((code,))
     assert row in [report.span.row for report in check_example(rule, program)]
+
+
+MEMORY = """
+class Agent:
+    def __init__(self, client):
+        self.context = BufferedChatCompletionContext(buffer_size=5)
+        self.client = client
+
+    async def handle(self, message):
+        await self.context.add_message(message)
+        return {use}
+"""
+READ = """
+def ask(client, db, chat, text):
+    {name} = db.get_messages(chat, limit=20)
+    messages = [*{name}{end}, {{"role": "user", "content": text}}]
+    return client.chat.completions.create(model="m", messages=messages)
+"""
+MADE = """
+def build(history, thread, text):
+    context = {made}
+    return [{{"role": "system", "content": "You help."}}, {{"role": "user", "content": f"Known: {{context}}"}},
+        *history, {{"role": "user", "content": text}}]
+"""
+NOTED = """
+RULES = "Keep to the facts, name them by number, and do not guess. " * 1
+def build(form, step):
+    return [{first}, {{"role": "system", "content": f"Step {{step}} of 9. " + RULES}}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "count"),
+    [
+        ("self.context.save_state()", 0),
+        ("self.client.create(await self.context.get_messages())", 1),
+        ("self.context", 1),
+        ("self.client.run(self.context)", 1),
+    ],
+)
+def test_a_memory_with_a_window_that_is_read(use: str, count: int) -> None:
+    [rule] = load_rules(("CSF303",))
+    assert len(check_example(rule, MEMORY.format(use=use))) == count
+
+
+@pytest.mark.parametrize(("name", "end", "row"), [("rows", "", 2), ("history", "[-5:]", 3), ("rows", "[-5:]", 2)])
+def test_a_window_in_a_window_is_one(name: str, end: str, row: int) -> None:
+    [rule] = load_rules(("CSF303",))
+    assert [report.span.row for report in check_example(rule, READ.format(name=name, end=end).lstrip())] == [row]
+
+
+@pytest.mark.parametrize(
+    ("made", "count"),
+    [
+        ("'\\n'.join(m.content for m in thread)", 0),
+        ("'\\n'.join(look_up(text))", 1),
+        ("f'{stage(history)}'", 1),
+        ("format_docs(thread.documents)", 1),
+    ],
+)
+def test_what_a_context_is_made_of(made: str, count: int) -> None:
+    [rule] = load_rules(("CSF301",))
+    assert len(check_example(rule, MADE.format(made=made))) == count
+
+
+@pytest.mark.parametrize(
+    ("first", "count"), [('{"role": "system", "content": "Go."}', 1), ('{"role": "user", "content": form}', 0)]
+)
+def test_a_system_text_behind_what_was_said_is_no_head(first: str, count: int) -> None:
+    [rule] = load_rules(("CSF301",))
+    assert len(check_example(rule, NOTED.format(first=first))) == count

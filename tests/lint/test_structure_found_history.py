@@ -98,19 +98,6 @@ def go(client, messages):
     return client.chat.completions.create(model="m", messages=truncate(messages))
 """,
     ),
-    "summ_attr": (
-        (("CSF304", 3),),
-        """
-class Chat:
-    async def reply(self, text):
-        self.summary = await self.summarize(self.history)
-        messages = [
-            {"role": "system", "content": "You help.\\nSummary: " + self.summary},
-            {"role": "user", "content": text},
-        ]
-        return await self.client.chat.completions.create(model="m", messages=messages)
-""",
-    ),
     "summ_replace": (
         (
             ("CSF303", 3),
@@ -138,68 +125,6 @@ def build(history, text):
     return messages
 """,
     ),
-    "strip_hist": (
-        (("CSF307", 4),),
-        """
-def build(history, text):
-    messages = [{"role": "system", "content": "x"}]
-    for m in history:
-        messages.append({"role": m["role"], "content": m["content"].strip()})
-    messages.append({"role": "user", "content": text})
-    return messages
-""",
-    ),
-    "norm_ws": (
-        (("CSF307", 2),),
-        """
-def clean(messages):
-    return [{**m, "content": " ".join(m["content"].split())} for m in messages]
-def send(client, messages):
-    return client.chat.completions.create(model="m", messages=clean(messages))
-""",
-    ),
-    "drop_asst": (
-        (("CSF307", 6),),
-        """
-def build(history, text):
-    messages = [{"role": "system", "content": "x"}]
-    for m in history:
-        if m["role"] == "assistant":
-            continue
-        messages.append(m)
-    messages.append({"role": "user", "content": text})
-    return messages
-""",
-    ),
-    "reminder_all": (
-        (("CSF307", 5),),
-        """
-REMINDER = "\\n<reminder>Be brief.</reminder>"
-def build(messages):
-    for m in messages:
-        if m["role"] == "user":
-            m["content"] = m["content"] + REMINDER
-    return {"model": "m", "messages": messages}
-""",
-    ),
-    "reminder_dyn": (
-        (("CSF307", 2),),
-        """
-def build(messages, todo):
-    return {"model": "m", "messages": [
-        {**m,
-            "content": f"{m['content']}\\n<todo>{todo}</todo>"} if m["role"] == "user" else m for m in messages]}
-""",
-    ),
-    "reminder_strip": (
-        (("CSF307", 3),),
-        """
-import re
-def build(history, text):
-    cleaned = [{**m, "content": re.sub(r"<reminder>.*?</reminder>", "", m["content"])} for m in history]
-    return cleaned + [{"role": "user", "content": text + "<reminder>x</reminder>"}]
-""",
-    ),
     "trunc_tool": (
         (("CSF307", 5),),
         """
@@ -211,20 +136,6 @@ def build(messages):
         else:
             out.append(m)
     return {"model": "m", "messages": out}
-""",
-    ),
-    "img": (
-        (("CSF307", 7),),
-        """
-import base64, io
-def build(history, text):
-    out = []
-    for m in history:
-        buf = io.BytesIO()
-        m.image.save(buf, format="JPEG", quality=80)
-        out.append({"role": "user", "content": [{"type": "image_url",
-            "image_url": {"url": "data:image/jpeg;base64," + base64.b64encode(buf.getvalue()).decode()}}]})
-    return out + [{"role": "user", "content": text}]
 """,
     ),
     "sys_rewrite": (
@@ -350,15 +261,6 @@ def ask(client, messages):
     return client.chat.completions.create(model="m", messages=with_age(messages))
 """,
     ),
-    "stamp_param": (
-        (("CSF307", 2),),
-        """
-def replay(history, now, text):
-    msgs = [{"role": m.role, "content": f"{now}: {m.content}"} for m in history]
-    msgs.append({"role": "user", "content": text})
-    return msgs
-""",
-    ),
     "idx_label": (
         (("CSF307", 3),),
         """
@@ -367,35 +269,6 @@ def build(history, text):
     msgs = [{"role": m["role"], "content": f"[{n - i} turns ago] {m['content']}"} for i,
         m in enumerate(history)]
     return msgs + [{"role": "user", "content": text}]
-""",
-    ),
-    "think_strip": (
-        (("CSF307", 5),),
-        """
-import re
-def clean(messages):
-    for m in messages:
-        if m["role"] == "assistant":
-            m["content"] = re.sub(r"<think>.*?</think>", "", m["content"], flags=re.S)
-    return messages
-def ask(client, messages):
-    return client.chat.completions.create(model="m", messages=clean(messages))
-""",
-    ),
-    "only_user": (
-        (("CSF307", 2),),
-        """
-def build(history, text):
-    users = [m for m in history if m["role"] == "user"]
-    return [{"role": "system", "content": S}] + users + [{"role": "user", "content": text}]
-""",
-    ),
-    "drop_tool": (
-        (("CSF307", 2),),
-        """
-def build(history, text):
-    kept = [m for m in history if m["role"] != "tool"]
-    return {"model": "m", "messages": kept + [{"role": "user", "content": text}]}
 """,
     ),
     "images_old": (
@@ -410,14 +283,6 @@ def ask(client, messages):
     return client.messages.create(model="m", max_tokens=5, messages=strip_images(messages))
 """,
     ),
-    "trunc_each": (
-        (("CSF307", 2),),
-        """
-def build(history, text):
-    short = [{"role": m["role"], "content": m["content"][:500]} for m in history]
-    return short + [{"role": "user", "content": text}]
-""",
-    ),
     "sys_set0": (
         (("CSF307", 4),),
         """
@@ -427,23 +292,6 @@ class A:
         self.messages[0] = {"role": "system", "content": f"Docs: {docs}"}
         self.messages.append({"role": "user", "content": query})
         return self.client.chat.completions.create(model="m", messages=self.messages)
-""",
-    ),
-    "compress": (
-        (("CSF304", 2),),
-        """
-async def prepare(llm, history, user):
-    digest = await llm.summarize("\\n".join(m["content"] for m in history))
-    return [{"role": "system", "content": f"Conversation so far: {digest}"}, {"role": "user", "content": user}]
-""",
-    ),
-    "summ_each": (
-        (("CSF304", 3),),
-        """
-class Mem:
-    def messages_for(self, text):
-        summary = self.summarizer.run(self.history)
-        return [SystemMessage(content=summary), HumanMessage(content=text)]
 """,
     ),
 }
