@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.lint.behind import Function, Place, around, called, constants, functions, own_nodes, spelt
 from pytest_cachesafe.lint.single_requests import CLOSING
@@ -20,27 +21,43 @@ _FILLED = re.compile(r"(?:fills |reaches the placeholder )\{(\w+)\}")
 _FILLS = frozenset({"format", "render", "substitute", "safe_substitute", "format_map", "replace"})
 
 
-class File(NamedTuple):
-    """A file as far as reports ask. `texts`: its strings with placeholders."""
+class File:
+    """A file as far as reports ask: its functions, constants and, as `texts`, its strings with placeholders."""
 
-    known: dict[str, list[Function]]
-    constants: dict[str, str]
-    texts: list[str]
-    rows: int
+    def __init__(self, data: bytes) -> None:
+        body = parsed(data)
+        self.known = functions(body)
+        self.constants = constants(body)
+        self.rows = data.count(b"\n")
+        self._body = body
+        self._around: dict[int, Function | None] = {}
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """Strings that may have placeholders."""
+        nodes = (node for stmt in self._body for node in ast.walk(stmt) if isinstance(node, ast.Constant))
+        return [node.value for node in nodes if isinstance(node.value, str) and "{" in node.value]
+
+    @cached_property
+    def _callers(self) -> dict[str, list[Function]]:
+        found: dict[str, list[Function]] = {}
+        for same in self.known.values():
+            for caller in same:
+                for name in {called(node) for node in own_nodes(caller) if isinstance(node, ast.Call)}:
+                    found.setdefault(name, []).append(caller)
+        return found
 
     def around(self, row: int) -> Function | None:
         """The innermost function around a row."""
-        inside = [f for same in self.known.values() for f in same if f.lineno <= row <= (f.end_lineno or f.lineno)]
-        return max(inside, key=lambda f: f.lineno, default=None)
+        if row not in self._around:
+            every = (f for same in self.known.values() for f in same)
+            inside = [f for f in every if f.lineno <= row <= (f.end_lineno or f.lineno)]
+            self._around[row] = max(inside, key=lambda f: f.lineno, default=None)
+        return self._around[row]
 
-    def callers(self, function: Function) -> Iterator[Function]:
+    def callers(self, function: Function) -> list[Function]:
         """The functions of the file that call one of that name."""
-        for same in self.known.values():
-            for caller in same:
-                if caller is not function and any(
-                    isinstance(node, ast.Call) and called(node) == function.name for node in own_nodes(caller)
-                ):
-                    yield caller
+        return [caller for caller in self._callers.get(function.name, ()) if caller is not function]
 
 
 class Files:
@@ -52,15 +69,7 @@ class Files:
 
     def __getitem__(self, name: str) -> File:
         if name not in self._made:
-            data = self._read(name) or b"" if name.endswith(".py") else b""
-            body = parsed(data)
-            strings = [
-                node.value
-                for stmt in body
-                for node in ast.walk(stmt)
-                if isinstance(node, ast.Constant) and isinstance(node.value, str) and "{" in node.value
-            ]
-            self._made[name] = File(functions(body), constants(body), strings, data.count(b"\n"))
+            self._made[name] = File((self._read(name) or b"") if name.endswith(".py") else b"")
         return self._made[name]
 
     def around(self, name: str, row: int) -> Function | None:
