@@ -45,6 +45,9 @@ _INSTALLATION = re.compile(r"^(?:\w+_)?(?:config|cfg|conf|settings?|env|environ|
 _MEASURED = re.compile(r"(?:^|/)(?:[\w-]*bench(?:mark)?s?|evals?|evaluations?|experiments?)/")
 _TEXT_CALLS = frozenset({"str", "repr", "format", "id", "join", "ascii"})
 
+# Where a text is put into what is sent: file, function and row.
+_End = tuple[str, Function, int]
+
 
 class Mechanism:
     """Asks of reports whether the code shows that and what they cost. `read` gives the bytes of a project's file."""
@@ -78,7 +81,7 @@ class Mechanism:
             return False
         if code == "CSF105":
             differs = any(self._is_requesters(source) for source in sources_of(report))
-            shared = fixed_behind(report, self._seen) or any(tools_beside(*end) for end in ends)
+            shared = fixed_behind(report, self._seen) or any(tools_beside(*end[1:]) for end in ends)
             return differs and shared
         if code in ("CSF104", "CSF109") and self._is_stored(code, report):
             return False
@@ -93,7 +96,7 @@ class Mechanism:
 
     # What stands behind
 
-    def _ends(self, report: Report) -> list[tuple[Function, int]]:
+    def _ends(self, report: Report) -> list[_End]:
         """Functions, with the row in them, in which the text is put into what is sent."""
         rows = [(report.span.filename, report.span.row)]
         rows += [(step.filename, step.row) for step in report.steps if _END.match(step.message)]
@@ -101,25 +104,28 @@ class Mechanism:
         for name, row in rows:
             function = self._seen[name].around(row) if name.endswith(".py") else None
             if function is not None:
-                found[id(function), row] = function, row
+                found[id(function), row] = name, function, row
         return list(found.values())
 
-    def _is_fallback(self, report: Report, ends: Sequence[tuple[Function, int]]) -> bool:
+    def _is_fallback(self, report: Report, ends: Sequence[_End]) -> bool:
         """Whether the text is sent nowhere but where a loop found no better place for it."""
-        own = report.span.row, report.span.end_row
-        sent = [end for end in ends if not own[0] <= end[1] <= own[1]] or ends
-        return bool(sent) and all(is_fallback(*end) for end in sent)
+        span = report.span
+        own = span.filename, range(span.row, span.end_row + 1)
+        sent = [end for end in ends if end[0] != own[0] or end[2] not in own[1]] or ends
+        return bool(sent) and all(is_fallback(*end[1:]) for end in sent)
 
-    def _is_chat(self, report: Report, ends: Sequence[tuple[Function, int]]) -> bool:
+    def _is_chat(self, report: Report, ends: Sequence[_End]) -> bool:
         """Whether an agent is built with the text, or earlier messages stand behind it, here or in a caller."""
         if agent_of(report.message) or any(agent_of(step.message) for step in report.steps):
             return True
-        if any(chat_in(function) for function, _ in ends):
+        if any(chat_in(function) for _, function, _ in ends):
             return True
-        file = self._seen[report.span.filename]
-        asked = [f for f in [file.around(report.span.row)] if f is not None]
+        return any(self._has_callers_with_chat(name, function) for name, function, _ in ends)
+
+    def _has_callers_with_chat(self, name: str, function: Function) -> bool:
+        asked = [function]
         for _ in range(_HOPS):
-            asked = [caller for function in asked for caller in file.callers(function)]
+            asked = [caller for one in asked for caller in self._seen[name].callers(one)]
             if any(map(chat_in, asked)):
                 return True
         return False
@@ -143,13 +149,13 @@ class Mechanism:
                 return True
         return False
 
-    def _is_drawn(self, report: Report, ends: Sequence[tuple[Function, int]]) -> bool:
+    def _is_drawn(self, report: Report, ends: Sequence[_End]) -> bool:
         """Whether a random value becomes text, or chooses one, where the request is built or one call away."""
-        names = {called(node) for function, _ in ends for node in own_nodes(function) if isinstance(node, ast.Call)}
+        names = {called(node) for _, function, _ in ends for node in own_nodes(function) if isinstance(node, ast.Call)}
         as_text = any(_AS_TEXT.match(step.message) for step in report.steps) or self._is_printed(report)
         for source in sources_of(report):
             function = self._seen[source["filename"]].around(source["row"])
-            near = function is None or any(function is end for end, _ in ends) or function.name in names
+            near = function is None or any(function is end for _, end, _ in ends) or function.name in names
             if near and (as_text or _CHOOSES.search(source["api"])):
                 return True
         return False
