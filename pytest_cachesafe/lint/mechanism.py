@@ -39,7 +39,8 @@ _CHOOSES = re.compile(r"(?:choices?|sample|shuffle)(?:\(\))?$")
 _KEPT = re.compile(r"argument \w+ of (?:\w+\.)*\w*(?:Event|Record|Snapshot|Entry|Log)\b")
 _REQUESTER = re.compile(
     r"^(?:request|req|(?:current_|from_|effective_)?user|customer|account|message|msg|ctx|context|deps|session|event|"
-    r"update|state|author|sender|payload|body|params|conversation|conv|chat|thread|form|data|filters|metadata|configurable)$"
+    r"update|state|author|sender|payload|body|params|conversation|conv|chat|thread|form|data|filters|metadata|"
+    r"configurable)$"
 )
 _INSTALLATION = re.compile(r"^(?:\w+_)?(?:config|cfg|conf|settings?|env|environ|args|opts|options|org|bot|persona)$")
 _MEASURED = re.compile(r"(?:^|/)(?:[\w-]*bench(?:mark)?s?|evals?|evaluations?|experiments?)/")
@@ -102,7 +103,7 @@ class Mechanism:
         rows += [(step.filename, step.row) for step in report.steps if _END.match(step.message)]
         found = {}
         for name, row in rows:
-            function = self._seen[name].around(row) if name.endswith(".py") else None
+            function = self._seen.around(name, row)
             if function is not None:
                 found[id(function), row] = name, function, row
         return list(found.values())
@@ -137,17 +138,17 @@ class Mechanism:
         sources = sources_of(report)
         if sources and all(source["frozen"] for source in sources):
             return True
-        rows = {(step.filename, step.row) for step in report.steps if _STORED.match(step.message)}
-        rows.update((source["filename"], source["row"]) for source in sources)
-        for name, row in rows:
-            function = self._seen[name].around(row) if name.endswith(".py") else None
-            if function is None:
-                continue
-            if _ONCE.match(function.name):
-                return True
-            if code == "CSF109" and _PROGRAM.match(function.name) and not in_loop(function, row):
-                return True
-        return False
+        kept = [(step.filename, step.row) for step in report.steps if _STORED.match(step.message)]
+        if any(self._is_once(code, *place) for place in kept):
+            return True
+        return bool(sources) and all(self._is_once(code, source["filename"], source["row"]) for source in sources)
+
+    def _is_once(self, code: str, name: str, row: int) -> bool:
+        function = self._seen.around(name, row)
+        if function is None:
+            return False
+        begins = code == "CSF109" and _PROGRAM.match(function.name) is not None and not in_loop(function, row)
+        return begins or _ONCE.match(function.name) is not None
 
     def _is_drawn(self, report: Report, ends: Sequence[_End]) -> bool:
         """Whether a random value becomes text, or chooses one, where the request is built or one call away."""
