@@ -33,7 +33,7 @@ _ONCE = re.compile(
 )
 _PROGRAM = re.compile(r"^_?a?(?:main|run_cli|cli|repl)$")
 # A value becomes text here; an id that is only handed on, or the key of a map, is none.
-_AS_TEXT = re.compile(r"formatted into|put into|joined into|fills \{|reaches the placeholder")
+_AS_TEXT = re.compile(r"formatted into|put into (?!text by \.render)|joined into|fills \{|reaches the placeholder")
 _CHOOSES = re.compile(r"(?:choices?|sample|shuffle)(?:\(\))?$")
 # Objects that keep a text instead of sending it.
 _KEPT = re.compile(r"argument \w+ of (?:\w+\.)*\w*(?:Event|Record|Snapshot|Entry|Log)\b")
@@ -153,7 +153,7 @@ class Mechanism:
     def _is_drawn(self, report: Report, ends: Sequence[_End]) -> bool:
         """Whether a random value becomes text, or chooses one, where the request is built or one call away."""
         names = {called(node) for _, function, _ in ends for node in own_nodes(function) if isinstance(node, ast.Call)}
-        as_text = any(_AS_TEXT.match(step.message) for step in report.steps) or self._is_printed(report)
+        as_text = self._is_printed(report)
         for source in sources_of(report):
             function = self._seen[source["filename"]].around(source["row"])
             near = function is None or any(function is end for _, end, _ in ends) or function.name in names
@@ -179,12 +179,14 @@ class Mechanism:
         return False
 
     def _is_printed(self, report: Report) -> bool:
-        """Whether an object itself is turned into text, not only handed to a template that may read its fields."""
+        """Whether a value itself is turned into text, not only handed to a template that may read its fields."""
+        if any(_AS_TEXT.match(step.message) for step in report.steps):
+            return True
         for source in sources_of(report):
             function = self._seen.around(source["filename"], source["row"])
             for node in own_nodes(function) if function is not None else ():
                 call = isinstance(node, ast.Call) and called(node) in _TEXT_CALLS
-                text = call or isinstance(node, ast.FormattedValue | ast.BinOp)
+                text = call or isinstance(node, ast.JoinedStr | ast.BinOp)
                 if text and any(is_at(part, source) for part in ast.walk(node)):
                     return True
         return False
