@@ -60,6 +60,8 @@ class Place(NamedTuple):
     starts: frozenset[tuple[int, int]]
     known: dict[str, list[Function]]
     constants: dict[str, str]
+    # How much fixed text a name stands for of which nothing is known.
+    unknown: int = _UNKNOWN
 
 
 def spelt(node: ast.expr) -> str:
@@ -165,7 +167,7 @@ def _leaves(expr: ast.expr, place: Place, depth: int) -> Iterator[_Piece]:
                 before = str(value.value)
             for leaf in _leaves(value.value if isinstance(value, ast.FormattedValue) else value, place, depth):
                 # A name inside a line of text is a word or two.
-                inside = isinstance(value, ast.FormattedValue) and leaf == _UNKNOWN and _IN_LINE.search(before)
+                inside = isinstance(value, ast.FormattedValue) and leaf == place.unknown and _IN_LINE.search(before)
                 yield _WORD if inside else leaf
     elif isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Add):
         yield from _leaves(expr.left, place, depth)
@@ -189,7 +191,8 @@ def _leaf(expr: ast.expr, place: Place) -> _Piece:
         return None
     if _ASKED.search(spelt(expr).lower()):
         return "?"
-    return len(place.constants.get(spelt(expr), "")) or _UNKNOWN
+    name = spelt(expr)
+    return len(place.constants.get(name, "")) or (_UNKNOWN if name.isupper() else place.unknown)
 
 
 def _holds(expr: ast.expr, place: Place) -> bool:
@@ -329,7 +332,7 @@ def _filled(call: ast.Call, receiver: ast.expr, place: Place, depth: int) -> Ite
     if not isinstance(text, str):
         if _holds(call, place):
             yield _UNSEEN
-        yield _UNKNOWN
+        yield place.unknown
         return
     for fixed, field in _fields(text):
         yield len(fixed.strip())

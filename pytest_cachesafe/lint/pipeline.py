@@ -289,6 +289,7 @@ class Pipeline:
         from pytest_cachesafe.lint.called import Called
         from pytest_cachesafe.lint.conclude import Concluder
         from pytest_cachesafe.lint.flow.analysis import settle
+        from pytest_cachesafe.lint.mechanism import Mechanism
         from pytest_cachesafe.lint.offered import Offered
         from pytest_cachesafe.lint.one_shot import OneShot
         from pytest_cachesafe.lint.overridden import Overridden
@@ -325,7 +326,9 @@ class Pipeline:
             for rule in self.project.rules.on_flows():
                 told.setdefault(name, []).extend((rule, report) for report in self._examiner.checked(rule, name, view))
         told = {name: reports for name, reports in told.items() if not is_archived(name)}
+        seen_to_cost = Mechanism(list(self.project.files), self._text)
         for name in told:
+            told[name] = [(rule, report) for rule, report in told[name] if seen_to_cost.shown(rule.code, report)]
             once = OneShot(name, self._text)
             told[name] = [(rule, report) for rule, report in told[name] if not once.holds(rule.code, report)]
         rows = {name: {report.span.row for _, report in reports} for name, reports in told.items() if reports}

@@ -16,6 +16,10 @@ class BuildOrGitState(ArrivalRule):
     A coding agent changes files and commits while it works, so `git status` in the system text is another one after
     each step. A build id or commit of the program itself changes with each deployment, although the prompt did not.
 
+    Reported where a chat, an agent or 200 characters of fixed text stand behind it; a file of up to 40 rows that no
+    other file imports is taken as it stands. The version of a package is no such value: it is the same for all
+    requests that a release serves.
+
     ## What to do
 
     Give git state in the newest user message or as the result of a tool, where it belongs to one step. Send a build id

@@ -24,6 +24,10 @@ class RandomValue(ArrivalRule):
     what is behind it: neither two users nor two turns of one conversation. Drawn once at import or once per session it
     is a warning: the requests of that process or session still share their prefix, others do not.
 
+    Reported where the value becomes text, or chooses one, in the function that builds the request or in one that it
+    calls, and where a chat, an agent or 200 characters of fixed text stand behind it. An id that is handed on without
+    being printed is none of it. A file of up to 40 rows that no other file imports is taken as it stands.
+
     ## What to do
 
     Leave it out; models do not need request ids. Ids for tracing belong into metadata or headers. A scratch directory

@@ -17,7 +17,10 @@ class UserOrSessionData(ArrivalRule):
     stable text behind it, often thousands of tokens, is computed and stored once per user or session instead of once
     for all; first requests never find anything cached.
 
-    What differs at the end of a long system text is not reported where the request is visibly that and one question.
+    Reported where both is seen: the value is a parameter, or is read off a request, message, session or user; and
+    behind it stands something that all share: 200 characters of fixed text, a template of another file that it fills,
+    or the tools of an agent. At the end of a system text nothing is lost, what follows is the user's own. In a file of
+    up to 40 rows that no other file imports the first suffices.
     Names out of settings (`config.username`, `bot.username`) are no user's, nor is `user_name` in a larger program that
     nowhere tells users apart.
 

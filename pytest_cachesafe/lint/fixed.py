@@ -1,0 +1,161 @@
+"""Whether a report's own text goes on behind its value: fixed text that every request has in common."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pytest_cachesafe.lint.behind import Function, Place, around, called, constants, functions, own_nodes, spelt
+from pytest_cachesafe.lint.single_requests import CLOSING
+from pytest_cachesafe.lint.uses import parsed
+
+if TYPE_CHECKING:
+    from cachesafe_rules.api import Report
+
+__all__ = ["File", "Files", "fixed_behind", "is_at", "sources_of"]
+
+_FILLED = re.compile(r"(?:fills |reaches the placeholder )\{(\w+)\}")
+_FILLS = frozenset({"format", "render", "substitute", "safe_substitute", "format_map", "replace"})
+
+
+class File:
+    """A file as far as reports ask: its functions, constants and, as `texts`, its strings with placeholders."""
+
+    def __init__(self, data: bytes) -> None:
+        body = parsed(data)
+        self.known = functions(body)
+        self.constants = constants(body)
+        self.rows = data.count(b"\n")
+        self._body = body
+        self._around: dict[int, Function | None] = {}
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """Strings that may have placeholders."""
+        nodes = (node for stmt in self._body for node in ast.walk(stmt) if isinstance(node, ast.Constant))
+        return [node.value for node in nodes if isinstance(node.value, str) and "{" in node.value]
+
+    @cached_property
+    def _callers(self) -> dict[str, list[Function]]:
+        found: dict[str, list[Function]] = {}
+        for same in self.known.values():
+            for caller in same:
+                for name in {called(node) for node in own_nodes(caller) if isinstance(node, ast.Call)}:
+                    found.setdefault(name, []).append(caller)
+        return found
+
+    def around(self, row: int) -> Function | None:
+        """The innermost function around a row."""
+        if row not in self._around:
+            every = (f for same in self.known.values() for f in same)
+            inside = [f for f in every if f.lineno <= row <= (f.end_lineno or f.lineno)]
+            self._around[row] = max(inside, key=lambda f: f.lineno, default=None)
+        return self._around[row]
+
+    def callers(self, function: Function) -> list[Function]:
+        """The functions of the file that call one of that name."""
+        return [caller for caller in self._callers.get(function.name, ()) if caller is not function]
+
+
+class Files:
+    """Files by their names, each looked at once. `read` gives the bytes of one."""
+
+    def __init__(self, read: Callable[[str], bytes | None]) -> None:
+        self._read = read
+        self._made: dict[str, File] = {}
+
+    def __getitem__(self, name: str) -> File:
+        if name not in self._made:
+            self._made[name] = File((self._read(name) or b"") if name.endswith(".py") else b"")
+        return self._made[name]
+
+    def around(self, name: str, row: int) -> Function | None:
+        """The innermost function around a row of a file."""
+        return self[name].around(row)
+
+
+def sources_of(report: Report) -> Sequence[Mapping[str, Any]]:
+    """The values of a report."""
+    found: Sequence[Mapping[str, Any]] = report.data.get("sources") or ()
+    return found
+
+
+def is_at(node: ast.AST, source: Mapping[str, Any]) -> bool:
+    """Whether an expression is the one that a value is read in."""
+    if not isinstance(node, ast.expr):
+        return False
+    at = node.lineno, node.col_offset + 1, node.end_lineno, (node.end_col_offset or 0) + 1
+    return at == (source["row"], source["column"], source["end_row"], source["end_column"])
+
+
+def fixed_behind(report: Report, files: Files) -> bool:
+    """Whether more than a closing line of fixed text stands behind the value, or it fills a text of another file."""
+    name, row, end = report.span.filename, report.span.row, report.span.end_row
+    file = files[name]
+    for field in {found[1] for step in report.steps if (found := _FILLED.match(step.message)) is not None}:
+        behind = [length for text in file.texts if (length := _behind(text, field)) is not None]
+        if max(behind, default=CLOSING) >= CLOSING:
+            return True
+    if any(
+        _fills_unseen(files[step.filename], step.row) for step in report.steps if "put into text by ." in step.message
+    ):
+        return True
+    if any(_fills_unseen(files[source["filename"]], source["row"], source) for source in sources_of(report)):
+        return True
+    function = file.around(row)
+    if function is None:
+        return False
+    rows = frozenset(step.row for step in report.steps if step.filename == name)
+    starts = frozenset((s["row"], s["column"]) for s in sources_of(report) if s["filename"] == name)
+    place = Place(function, rows | {start for start, _ in starts}, starts, file.known, file.constants, 0)
+    seen = [around(text, place) for text in _texts(function, row, end)]
+    return any(one is not None and one.behind >= CLOSING for one in seen)
+
+
+def _behind(text: str, name: str) -> int | None:
+    """How much of a template is fixed behind its placeholder; None where it has none."""
+    found = [m.end() for m in re.finditer(r"\{\{?[^{}\n]*\b" + re.escape(name) + r"\b[^{}\n]*\}\}?", text)]
+    return len(re.sub(r"\{[^{}\n]*\}", "", text[found[-1] :]).strip()) if found else None
+
+
+def _fills_unseen(file: File, row: int, source: Mapping[str, Any] | None = None) -> bool:
+    """Whether a call in a row fills a text of another file; the call that reads a value, if one is given."""
+    function = file.around(row)
+    for node in own_nodes(function) if function is not None else ():
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _FILLS):
+            continue
+        text = node.func.value
+        if not node.lineno <= row <= (node.end_lineno or node.lineno) or spelt(text) in file.constants:
+            continue
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        here = source is None or any(is_at(part, source) for value in given for part in ast.walk(value))
+        # What a name of this function holds may be anything.
+        if here and (isinstance(text, ast.Attribute) or (isinstance(text, ast.Name) and text.id.isupper())):
+            return True
+    return False
+
+
+def _texts(function: Function, row: int, end: int) -> Iterator[ast.expr]:
+    """What a statement between two rows may send: the texts in its messages, calls and lists."""
+    todo: list[ast.AST | None] = [
+        getattr(node, "value", None)
+        for node in own_nodes(function)
+        if isinstance(node, ast.Return | ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr)
+        and node.lineno <= end
+        and row <= (node.end_lineno or node.lineno)
+    ]
+    while todo:
+        node = todo.pop()
+        if isinstance(node, ast.Dict):
+            todo += node.values
+        elif isinstance(node, ast.List | ast.Tuple):
+            todo += node.elts
+        elif isinstance(node, ast.Await | ast.Starred):
+            todo.append(node.value)
+        elif isinstance(node, ast.expr):
+            yield node
+            if isinstance(node, ast.Call):
+                todo += [*node.args, *(keyword.value for keyword in node.keywords)]

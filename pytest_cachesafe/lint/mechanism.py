@@ -1,0 +1,223 @@
+"""What must be seen before a value in a system text is reported: that it is another one, and what it costs.
+
+Asked of what changes from user to user, of random values, of the state of a repository, of objects and of recalled
+text: such values stand in many texts that are sent once, kept, or followed by nothing that was sent before. Each
+condition is one that the code shows; what cannot be seen is not reported.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pytest_cachesafe.lint.behind import Function, called, own_nodes, spelt
+from pytest_cachesafe.lint.chats import agent_of, chat_in, in_loop, is_fallback, tools_beside
+from pytest_cachesafe.lint.fixed import Files, fixed_behind, is_at, sources_of
+
+if TYPE_CHECKING:
+    from cachesafe_rules.api import Report
+
+__all__ = ["Mechanism"]
+
+_CODES = frozenset({"CSF104", "CSF105", "CSF107", "CSF108", "CSF109"})
+# A file of so few rows that nothing else takes in is complete as it stands: who calls what is in it is not to be seen.
+_SHORT = 40
+_HOPS = 2
+_END = re.compile(r"(?:also )?reaches |passed on here")
+_STORED = re.compile(r"assigned to self\.\w")
+_ONCE = re.compile(
+    r"^(?:__init__|__post_init__|__a?enter__|_*(?:init|initiali[sz]e|setup|start|startup)(?:_\w+)?|"
+    r"on_(?:\w+_)?(?:connect\w*|start|startup|ready|load|enter))$"
+)
+_PROGRAM = re.compile(r"^_?a?(?:main|run_cli|cli|repl)$")
+# A value becomes text here; an id that is only handed on, or the key of a map, is none.
+_AS_TEXT = re.compile(r"formatted into|put into (?!text by \.render)|joined into|fills \{|reaches the placeholder")
+_CHOOSES = re.compile(r"(?:choices?|sample|shuffle)(?:\(\))?$")
+# Objects that keep a text instead of sending it.
+_KEPT = re.compile(r"argument \w+ of (?:\w+\.)*\w*(?:Event|Record|Snapshot|Entry|Log)\b")
+_REQUESTER = re.compile(
+    r"^(?:request|req|(?:current_|from_|effective_)?user|customer|account|message|msg|ctx|context|deps|session|event|"
+    r"update|state|author|sender|payload|body|params|conversation|conv|chat|thread|form|data|filters|metadata|"
+    r"configurable)$"
+)
+_INSTALLATION = re.compile(r"^(?:\w+_)?(?:config|cfg|conf|settings?|env|environ|args|opts|options|org|bot|persona)$")
+_MEASURED = re.compile(r"(?:^|/)(?:[\w-]*bench(?:mark)?s?|evals?|evaluations?|experiments?)/")
+_TEXT_CALLS = frozenset({"str", "repr", "format", "id", "join", "ascii"})
+
+# Where a text is put into what is sent: file, function and row.
+_End = tuple[str, Function, int]
+
+
+class Mechanism:
+    """Asks of reports whether the code shows that and what they cost. `read` gives the bytes of a project's file."""
+
+    def __init__(self, files: Sequence[str], read: Callable[[str], bytes | None]) -> None:
+        self._files = files
+        self._read = read
+        self._seen = Files(read)
+        self._alone: dict[str, bool] = {}
+
+    def shown(self, code: str, report: Report) -> bool:
+        """Whether everything is seen that makes a report true; of other rules' reports nothing is asked."""
+        name = report.span.filename
+        if code not in _CODES or not name.endswith(".py"):
+            return True
+        try:
+            if code == "CSF108" and not self._is_printed(report):
+                return False
+            if self._is_alone(name) and all(step.filename == name for step in report.steps):
+                return True
+            return self._shown(code, report)
+        except RecursionError:
+            return False
+
+    def _shown(self, code: str, report: Report) -> bool:
+        ends = self._ends(report)
+        if _KEPT.search(report.message) or self._is_fallback(report, ends):
+            return False
+        if code in ("CSF105", "CSF109") and _MEASURED.search(report.span.filename):
+            # A benchmark asks each of its questions once, for one person that it made up.
+            return False
+        if code == "CSF105":
+            differs = any(self._is_requesters(source) for source in sources_of(report))
+            shared = fixed_behind(report, self._seen) or any(tools_beside(*end[1:]) for end in ends)
+            return differs and shared
+        if code in ("CSF104", "CSF109") and self._is_stored(code, report):
+            return False
+        if code == "CSF104" and not self._is_drawn(report, ends):
+            return False
+        # A release is the same for all that it ever serves.
+        if code == "CSF107" and all(source["granularity"] == "release" for source in sources_of(report)):
+            return False
+        if report.data.get("part") == "tools":
+            return True
+        return self._is_chat(report, ends) or fixed_behind(report, self._seen)
+
+    # What stands behind
+
+    def _ends(self, report: Report) -> list[_End]:
+        """Functions, with the row in them, in which the text is put into what is sent."""
+        rows = [(report.span.filename, report.span.row)]
+        rows += [(step.filename, step.row) for step in report.steps if _END.match(step.message)]
+        found = {}
+        for name, row in rows:
+            function = self._seen.around(name, row)
+            if function is not None:
+                found[id(function), row] = name, function, row
+        return list(found.values())
+
+    def _is_fallback(self, report: Report, ends: Sequence[_End]) -> bool:
+        """Whether the text is sent nowhere but where a loop found no better place for it."""
+        span = report.span
+        own = span.filename, range(span.row, span.end_row + 1)
+        sent = [end for end in ends if end[0] != own[0] or end[2] not in own[1]] or ends
+        return bool(sent) and all(is_fallback(*end[1:]) for end in sent)
+
+    def _is_chat(self, report: Report, ends: Sequence[_End]) -> bool:
+        """Whether an agent is built with the text, or earlier messages stand behind it, here or in a caller."""
+        if agent_of(report.message) or any(agent_of(step.message) for step in report.steps):
+            return True
+        if any(chat_in(function) for _, function, _ in ends):
+            return True
+        return any(self._has_callers_with_chat(name, function) for name, function, _ in ends)
+
+    def _has_callers_with_chat(self, name: str, function: Function) -> bool:
+        asked = [function]
+        for _ in range(_HOPS):
+            asked = [caller for one in asked for caller in self._seen[name].callers(one)]
+            if any(map(chat_in, asked)):
+                return True
+        return False
+
+    # Whether it is another one
+
+    def _is_stored(self, code: str, report: Report) -> bool:
+        """Whether the value is made once: at import, with an object, or where a program starts."""
+        sources = sources_of(report)
+        if sources and all(source["frozen"] for source in sources):
+            return True
+        kept = [(step.filename, step.row) for step in report.steps if _STORED.match(step.message)]
+        if any(self._is_once(code, *place) for place in kept):
+            return True
+        return bool(sources) and all(self._is_once(code, source["filename"], source["row"]) for source in sources)
+
+    def _is_once(self, code: str, name: str, row: int) -> bool:
+        function = self._seen.around(name, row)
+        if function is None:
+            return False
+        begins = code == "CSF109" and _PROGRAM.match(function.name) is not None and not in_loop(function, row)
+        return begins or _ONCE.match(function.name) is not None
+
+    def _is_drawn(self, report: Report, ends: Sequence[_End]) -> bool:
+        """Whether a random value becomes text, or chooses one, where the request is built or one call away."""
+        names = {called(node) for _, function, _ in ends for node in own_nodes(function) if isinstance(node, ast.Call)}
+        as_text = self._is_printed(report)
+        for source in sources_of(report):
+            function = self._seen[source["filename"]].around(source["row"])
+            near = function is None or any(function is end for _, end, _ in ends) or function.name in names
+            if near and (as_text or _CHOOSES.search(source["api"])):
+                return True
+        return False
+
+    def _is_requesters(self, source: Mapping[str, Any]) -> bool:
+        """Whether a value is read off a request, a message or a user, or is a parameter of a function."""
+        file = self._seen[source["filename"]]
+        function = file.around(source["row"])
+        if function is None or _ONCE.match(function.name):
+            return False
+        parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
+        for node in own_nodes(function):
+            if isinstance(node, ast.expr) and is_at(node, source):
+                words = _chain(node)
+                if any(map(_INSTALLATION.match, words)):
+                    return False
+                if isinstance(node, ast.Name):
+                    return node.id in parameters
+                return any(map(_REQUESTER.match, words))
+        return False
+
+    def _is_printed(self, report: Report) -> bool:
+        """Whether a value itself is turned into text, not only handed to a template that may read its fields."""
+        if any(_AS_TEXT.match(step.message) for step in report.steps):
+            return True
+        for source in sources_of(report):
+            function = self._seen.around(source["filename"], source["row"])
+            for node in own_nodes(function) if function is not None else ():
+                call = isinstance(node, ast.Call) and called(node) in _TEXT_CALLS
+                text = call or isinstance(node, ast.JoinedStr | ast.BinOp)
+                if text and any(is_at(part, source) for part in ast.walk(node)):
+                    return True
+        return False
+
+    # Files
+
+    def _is_alone(self, name: str) -> bool:
+        """Whether a file is short and no other file of the project takes it in."""
+        if name not in self._alone:
+            stem = name.rpartition("/")[2][:-3].encode()
+            imported = re.compile(rb"\b(?:from|import)\b[^\n]*\b" + re.escape(stem) + rb"\b")
+            self._alone[name] = self._seen[name].rows <= _SHORT and not any(
+                other != name and stem in (data := self._read(other) or b"") and imported.search(data)
+                for other in self._files
+            )
+        return self._alone[name]
+
+
+def _chain(node: ast.expr) -> list[str]:
+    """The names of `request.state["user"].name`."""
+    words = []
+    inner: ast.expr = node
+    while True:
+        if isinstance(inner, ast.Call):
+            inner = inner.func
+        elif isinstance(inner, ast.Attribute):
+            words.append(inner.attr.lower())
+            inner = inner.value
+        elif isinstance(inner, ast.Subscript):
+            if isinstance(inner.slice, ast.Constant):
+                words.append(str(inner.slice.value).lower())
+            inner = inner.value
+        else:
+            return [*words, spelt(inner).lower()]
