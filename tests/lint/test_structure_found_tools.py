@@ -136,7 +136,7 @@ def ask(client, messages):
     "schema_keys": (
         (("CSF204", 3),),
         """
-def schema(params):
+def input_schema(params):
     keys = set(params)
     return {"type": "object", "properties": {k: params[k] for k in keys}}
 """,
