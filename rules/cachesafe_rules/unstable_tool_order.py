@@ -55,7 +55,7 @@ class UnstableToolOrder(Rule):
     -------------------
     - The list is the `tools` of a request (beside its messages or instructions), of an agent that is made, or of
       `bind_tools`; a field `tools` of anything else is not sent by what is seen here. A schema stands in the definition
-      of a tool: others check arguments or are stored.
+      of a tool, or the code around it is named for tools: others check arguments or are stored.
     - The order is lost in this file: in the expression, behind its names, in functions that it calls. Where a function
       gives back a set only for some of its arguments, the call must not name others.
     - The set holds the tools or their names; tools found by way of other things have an order of their own.
@@ -149,9 +149,8 @@ class UnstableToolOrder(Rule):
             for span, why in _moving(shape, function, value):
                 if span not in seen:
                     seen.add(span)
-                    yield Report(
-                        f"the order of {what} comes from {why} and is not the same in every request", span, help=_HELP
-                    )
+                    often = "in each process" if why == "a set" else "in every request"
+                    yield Report(f"the order of {what} comes from {why} and is another one {often}", span, help=_HELP)
 
 
 def _lists(shape: Shape) -> Iterator[tuple[Expr, str, str]]:
@@ -172,7 +171,11 @@ def _lists(shape: Shape) -> Iterator[tuple[Expr, str, str]]:
                 "messages" in fields or "input" in fields or ("model" in fields and fields.keys() <= _REQUEST)
             ):
                 yield fields[key], display.function, "the tools"
-        if "type" in fields and _of_schema(fields["type"]) and id(display.expr) in schemas:
+        if (
+            "type" in fields
+            and _of_schema(fields["type"])
+            and (id(display.expr) in schemas or _among_tools(shape, display.function))
+        ):
             for key in _SCHEMA:
                 if key in fields:
                     yield fields[key], display.function, f"a schema's {key}"
@@ -206,6 +209,13 @@ def _tool_schemas(shape: Shape) -> set[int]:
         if binding.operator == "return" and binding.value is not None and _NAMED.search(last_part(binding.function)):
             found |= _below(shape, binding.function, binding.value)
     return found
+
+
+def _among_tools(shape: Shape, function: str) -> bool:
+    """Whether the file, the function or one of its parameters is named for tools."""
+    known = shape.view.functions.get(function)
+    names = (shape.view.filename, function, *(known.parameters if known is not None else ()))
+    return any("tool" in name.lower() for name in names)
 
 
 def _below(shape: Shape, function: str, field: Expr) -> set[int]:

@@ -142,6 +142,10 @@ def test_a_list_of_tools_is_sent_by_what_is_seen(tmp_path: Path, chosen: str, ca
             "def save(db, names):\n    db.put({'type': 'object', 'properties': {}, 'required': list(set(names))})\n",
             False,
         ),
+        (
+            "def save(tool, names):\n    tool.x = {'type': 'object', 'properties': {}, 'required': list(set(names))}\n",
+            True,
+        ),
         ("T = {'name': 't', 'parameters': {'type': 'object', 'properties': {}, 'required': list({'a', 'b'})}}\n", True),
         (
             "T = make_tool(name='t', parameters={'type': 'object', 'properties': {}, 'required': list({'a', 'b'})})\n",
