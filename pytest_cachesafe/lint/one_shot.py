@@ -40,8 +40,8 @@ _CODES = frozenset(
 _MEMORY = "CSF109"
 # Requests that one text goes into; with more nobody looks at all of them.
 _MOST = 50
-# The order of a set: what is in front of it is no more kept than what is behind.
-_LOOSE = frozenset({"CSF201"})
+# An order: what is in front of it is no more kept than what is behind.
+_LOOSE = frozenset({"CSF201", "CSF202"})
 # Calls that take a text for a moment: counted, told to somebody.
 _LOOKED_AT = frozenset({"len", "print", "debug", "info", "warning", "log", "count_tokens", "encode", "str", "strip"})
 
@@ -84,11 +84,13 @@ class OneShot:
         rows = frozenset(step.row for step in report.steps if step.filename == self._name)
         place = Place(function, rows | {start[0] for start in starts}, starts, self._known, self._constants)
         recalled = code == _MEMORY and kinds == {"memory"}
-        if recalled and any(_follows_question(text, place) for text in _texts(function, row, end)):
+        ordered = code in _LOOSE
+        texts = _texts(function, row, end, said=ordered) if recalled or ordered else ()
+        if any(_follows_question(text, place) for text in texts):
             return True
         sent = self._requests(function, row, end)
         return 0 < len(sent) <= _MOST and all(
-            _at_the_end(around(system, place._replace(function=where)), loose=recalled or code in _LOOSE)
+            _at_the_end(around(system, place._replace(function=where)), loose=recalled or ordered)
             for system, where in sent
         )
 
@@ -167,8 +169,8 @@ class OneShot:
         return found
 
 
-def _texts(function: Function, row: int, end: int) -> Iterator[ast.expr]:
-    """What a function returns, and what is named or handed on between two rows of it."""
+def _texts(function: Function, row: int, end: int, *, said: bool) -> Iterator[ast.expr]:
+    """What a function returns, and what is named, handed on or `said` by a message between two rows of it."""
     for node in own_nodes(function):
         if isinstance(node, ast.Return):
             if node.value is not None:
@@ -178,10 +180,16 @@ def _texts(function: Function, row: int, end: int) -> Iterator[ast.expr]:
                 yield node.value
         elif isinstance(node, ast.keyword) and isinstance(node.value, ast.Name) and _overlaps(node.value, row, end):
             yield node.value
+        elif said and isinstance(node, ast.Dict) and _overlaps(node, row, end):
+            yield from (v for k, v in zip(node.keys, node.values, strict=True) if _is_content(k))
+
+
+def _is_content(key: ast.expr | None) -> bool:
+    return isinstance(key, ast.Constant) and key.value == "content"
 
 
 def _follows_question(text: ast.expr, place: Place) -> bool:
-    """Whether recalled text stands behind the question that it was recalled for, and is new with it."""
+    """Whether recalled text, or an order, stands behind the question: what is there is new with it."""
     seen = around(text, place)
     return seen is not None and seen.asked
 
