@@ -216,16 +216,17 @@ _OPTION = frozenset(
 def turn_test(shape: Shape, function: str, test: Expr) -> str | None:
     """What in a test depends on the turn: the question, the length of the chat, a step counter; None for settings.
 
-    `x is None` and `isinstance` only ask whether something was given, which is the caller's setting.
+    `x is None`, `isinstance` and `if prompt:` only ask whether something was given, which is the caller's setting.
     """
     # Something is looked up by an id that is made anew; that says nothing of the turn.
     found = volatile_in(shape, function, test)
     if found and "uuid" not in found and (not found.endswith("()") or _calls(shape, function, found)):
         return found.rstrip(",")
+    given = {id(name) for name in _truths(test) if name.name in _TEXTS or name.name in _TURN_TEXT}
     stack = [(test, 3)]
     while stack:
         expr, depth = stack.pop()
-        if expr.kind == "operation" and expr.name in _PRESENCE:
+        if id(expr) in given or (expr.kind == "operation" and expr.name in _PRESENCE):
             continue
         if expr.call is not None:
             name = last_part(expr.call.name)
@@ -266,6 +267,13 @@ def turn_test(shape: Shape, function: str, test: Expr) -> str | None:
             if found := _turn_name(shape, function, expr):
                 return found
     return None
+
+
+def _truths(test: Expr) -> list[Expr]:
+    """The names whose truth a test asks for."""
+    if test.kind == "operation" and test.name in ("and", "or", "not"):
+        return [name for item in test.items for name in _truths(item)]
+    return [test] if test.kind == "name" else []
 
 
 def _calls(shape: Shape, function: str, spelt: str) -> bool:

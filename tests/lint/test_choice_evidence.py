@@ -42,6 +42,9 @@ SINGLE = "[{'role': 'system', 'content': 'You help.'}, {'role': 'user', 'content
         ("index.search(question)", True),
         ("TOOLS if 'weather' in question else []", True),
         ("TOOLS if settings.web else []", False),
+        # Whether there is a question is no matter of what it says.
+        ("TOOLS if question else []", False),
+        ("TOOLS if question.strip() == 'x' else []", True),
     ],
 )
 def test_what_the_tools_depend_on_is_seen(tmp_path: Path, tools: str, found: bool) -> None:
