@@ -40,8 +40,10 @@ _CODES = frozenset(
 _MEMORY = "CSF109"
 # Requests that one text goes into; with more nobody looks at all of them.
 _MOST = 50
-# An order: what is in front of it is no more kept than what is behind.
-_LOOSE = frozenset({"CSF201", "CSF202"})
+# Orders: behind the question they are new with it.
+_ORDERS = frozenset({"CSF201", "CSF202"})
+# The order of a set: what is in front of it is no more kept than what is behind.
+_LOOSE = frozenset({"CSF201"})
 # Calls that take a text for a moment: counted, told to somebody.
 _LOOKED_AT = frozenset({"len", "print", "debug", "info", "warning", "log", "count_tokens", "encode", "str", "strip"})
 
@@ -84,13 +86,13 @@ class OneShot:
         rows = frozenset(step.row for step in report.steps if step.filename == self._name)
         place = Place(function, rows | {start[0] for start in starts}, starts, self._known, self._constants)
         recalled = code == _MEMORY and kinds == {"memory"}
-        ordered = code in _LOOSE
+        ordered = code in _ORDERS
         texts = _texts(function, row, end, said=ordered) if recalled or ordered else ()
         if any(_follows_question(text, place) for text in texts):
             return True
         sent = self._requests(function, row, end)
         return 0 < len(sent) <= _MOST and all(
-            _at_the_end(around(system, place._replace(function=where)), loose=recalled or ordered)
+            _at_the_end(around(system, place._replace(function=where)), loose=recalled or code in _LOOSE)
             for system, where in sent
         )
 
