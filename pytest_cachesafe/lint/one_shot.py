@@ -40,6 +40,8 @@ _CODES = frozenset(
 _MEMORY = "CSF109"
 # Requests that one text goes into; with more nobody looks at all of them.
 _MOST = 50
+# Orders: behind the question they are new with it.
+_ORDERS = frozenset({"CSF201", "CSF202"})
 # The order of a set: what is in front of it is no more kept than what is behind.
 _LOOSE = frozenset({"CSF201"})
 # Calls that take a text for a moment: counted, told to somebody.
@@ -84,7 +86,9 @@ class OneShot:
         rows = frozenset(step.row for step in report.steps if step.filename == self._name)
         place = Place(function, rows | {start[0] for start in starts}, starts, self._known, self._constants)
         recalled = code == _MEMORY and kinds == {"memory"}
-        if recalled and any(_follows_question(text, place) for text in _texts(function, row, end)):
+        ordered = code in _ORDERS
+        texts = _texts(function, row, end, said=ordered) if recalled or ordered else ()
+        if any(_follows_question(text, place) for text in texts):
             return True
         sent = self._requests(function, row, end)
         return 0 < len(sent) <= _MOST and all(
@@ -167,8 +171,8 @@ class OneShot:
         return found
 
 
-def _texts(function: Function, row: int, end: int) -> Iterator[ast.expr]:
-    """What a function returns, and what is named or handed on between two rows of it."""
+def _texts(function: Function, row: int, end: int, *, said: bool) -> Iterator[ast.expr]:
+    """What a function returns, and what is named, handed on or `said` by a message between two rows of it."""
     for node in own_nodes(function):
         if isinstance(node, ast.Return):
             if node.value is not None:
@@ -178,10 +182,16 @@ def _texts(function: Function, row: int, end: int) -> Iterator[ast.expr]:
                 yield node.value
         elif isinstance(node, ast.keyword) and isinstance(node.value, ast.Name) and _overlaps(node.value, row, end):
             yield node.value
+        elif said and isinstance(node, ast.Dict) and _overlaps(node, row, end):
+            yield from (v for k, v in zip(node.keys, node.values, strict=True) if _is_content(k))
+
+
+def _is_content(key: ast.expr | None) -> bool:
+    return isinstance(key, ast.Constant) and key.value == "content"
 
 
 def _follows_question(text: ast.expr, place: Place) -> bool:
-    """Whether recalled text stands behind the question that it was recalled for, and is new with it."""
+    """Whether recalled text, or an order, stands behind the question: what is there is new with it."""
     seen = around(text, place)
     return seen is not None and seen.asked
 

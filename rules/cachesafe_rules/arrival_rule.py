@@ -7,11 +7,16 @@ from typing import Any, ClassVar
 
 from cachesafe_rules.api import Context, Report, Rule
 from cachesafe_rules.model import Arrival, Source, Step, Taint
-from cachesafe_rules.policy import rank, remedy, sentence, severity, spelling, worded
+from cachesafe_rules.policy import WRITTEN_OUT, rank, remedy, sentence, severity, spelling, worded
 
-__all__ = ["ArrivalRule", "in_template", "joined"]
+__all__ = ["ArrivalRule", "in_template", "joined", "written_out"]
 
 _MEDIUM = frozenset({"user", "session", "memory", "file", "build", "state", "mutable"})
+
+
+def written_out(taint: Taint) -> bool:
+    """Whether a step of a way writes a sequence into a text, one element after the other."""
+    return any(WRITTEN_OUT.match(step.message) for step in taint.steps)
 
 
 def in_template(arrival: Arrival, source: Source) -> bool:
@@ -33,10 +38,18 @@ class ArrivalRule(Rule):
         """Whether a source of one of the kinds is this rule's; for rules that share a kind."""
         return True
 
+    def shows(self, arrival: Arrival, taint: Taint) -> bool:
+        """Whether the way of a value shows what makes it this rule's."""
+        return True
+
     def check(self, context: Context) -> Iterator[Report]:
         """One report per arrival: the worst source speaks, the steps of the others follow its own."""
         for arrival in context.arrivals(*self.kinds):
-            taints = [t for t in arrival.taints if t.source.kind in self.kinds and self.counts(arrival, t.source)]
+            taints = [
+                t
+                for t in arrival.taints
+                if t.source.kind in self.kinds and self.counts(arrival, t.source) and self.shows(arrival, t)
+            ]
             if taints:
                 yield self.report(arrival, taints)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from cachesafe_rules.api import Fix, Report
-from cachesafe_rules.arrival_rule import ArrivalRule
+from cachesafe_rules.arrival_rule import ArrivalRule, written_out
 from cachesafe_rules.example import bad, good
+from cachesafe_rules.model import Arrival, Taint
 
 __all__ = ["DirectoryOrder"]
 
@@ -16,7 +17,15 @@ class DirectoryOrder(ArrivalRule):
 
     `os.listdir`, `scandir`, `glob` and `iterdir` promise no order: it depends on the file system and on the order in
     which files were made, so two machines, two checkouts or two containers send different prompts for the same files.
-    Who takes one file of those that a pattern finds expects one: `next(folder.glob(name))` is not reported.
+
+    ## When it is reported
+
+    - The listing becomes the tools or a tool's description, or it is joined, formatted or added to a system text, with
+      no `sorted` on the way; a count of its entries has no order.
+    - More than one entry is used: who takes one file of those that a pattern finds expects one
+      (`next(folder.glob(name))`).
+    - The text with the listing is put together where the request is: what a caller happens to put into an argument is
+      not the text that all requests share.
 
     ## What to do
 
@@ -28,6 +37,10 @@ class DirectoryOrder(ArrivalRule):
     name = "directory-order"
     severity = "warning"
     kinds = ("listing",)
+
+    def shows(self, arrival: Arrival, taint: Taint) -> bool:
+        """In system text it must be seen that the listing is written out."""
+        return arrival.part != "system" or written_out(taint)
 
     VALID = (
         good("""
@@ -59,6 +72,16 @@ def newest_log() -> str:
 
 
 SYSTEM_PROMPT = "You read logs."
+"""),
+        good("""
+import os
+
+
+def system_prompt() -> str:
+    count = 0
+    for name in os.listdir("skills"):
+        count += 1
+    return f"You have {count} skills."
 """),
         good("""
 import os

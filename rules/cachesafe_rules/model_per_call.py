@@ -11,7 +11,7 @@ from cachesafe_rules.model import Expr, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Part, Shape, shape_of
 from cachesafe_rules.tools_per_turn import by_kind, tested
-from cachesafe_rules.turns import is_setup, is_side_call, is_single, sent_again
+from cachesafe_rules.turns import is_chat, is_setup, is_side_call, sent_again
 
 __all__ = ["ModelPerCall"]
 
@@ -32,15 +32,19 @@ class ModelPerCall(Rule):
     Within one chat the model, the reasoning effort or the thinking budget depends on the question, its length, a step
     counter or chance.
 
+    When it is reported
+    -------------------
+    - The request carries a conversation. One question with its system text has no chat that a switch would cost.
+    - The choice hangs on what differs between the turns: a test of the newest text or of the chat's length, a counter,
+      a table that is asked for the question's kind, chance, a router that is given the newest text.
+    - It is no fallback: a request that is sent once more because the answer was empty, or in an `except`, is no switch.
+
     Why
     ---
     A cache belongs to one model: every switch is a full miss, and coming back within the lifetime finds only what that
     model had seen. Effort and thinking settings are rendered into the prompt at Anthropic (messages always void, tools
     and system for some models: "Prompt caching", Claude Platform Docs, read 2026-11-29) and are part of the prefix at
     OpenAI ("Prompt caching", OpenAI docs, copy of 2026-09-20).
-
-    A request that is sent once more because the answer was empty is no switch and is not reported, nor is the choice
-    for a request that visibly has no earlier messages.
 
     What to do
     ----------
@@ -131,7 +135,7 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
     for request in shape.requests:
         if is_setup(request.function) or is_side_call(request.function):
             continue
-        if sent_again(shape, request.function, request.conditions) or is_single(shape, request):
+        if sent_again(shape, request.function, request.conditions) or not is_chat(shape, request):
             continue
         for field in (*_MODEL, *_EFFORT):
             if field not in request.fields:
@@ -151,7 +155,7 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
                         done |= tests
                         yield part.span, what, why
 
-    senders = {request.function for request in shape.requests if not is_single(shape, request)}
+    senders = {request.function for request in shape.requests if is_chat(shape, request)}
     for binding in shape.view.bindings:
         target = binding.target
         if target is None or binding.value is None or binding.function not in senders or target.kind != "subscript":

@@ -8,12 +8,16 @@ its prefix. The recogniser of values in finished prompts judges by the same step
 
 from __future__ import annotations
 
+import re
+
 from cachesafe_rules.model import Source
 
 __all__ = [
     "GRANULARITIES",
     "KINDS",
+    "OF_THE_CALL",
     "SEVERITIES",
+    "WRITTEN_OUT",
     "how_often",
     "is_date",
     "is_frozen",
@@ -26,6 +30,10 @@ __all__ = [
 ]
 
 SEVERITIES = ("error", "warning", "note")
+# A step of a set's way: its elements are another request's no more than this one's.
+OF_THE_CALL = "its elements come with the call"
+# Steps by which a whole sequence becomes text.
+WRITTEN_OUT = re.compile(r"(?:joined|formatted|put) into |fills \{|added to ")
 KINDS = (
     "clock", "random", "temp", "user", "session", "memory", "file", "host", "cwd", "env", "locale", "build", "repr",
     "state", "set", "listing", "flag", "mutable",

@@ -26,6 +26,8 @@ class TooManyMarkers(Rule):
     What is wrong
     -------------
     Five or more blocks of one request carry `cache_control` (or are a `cachePoint`), or a loop marks every message.
+    Counted are markers that are written in one request, and in a loop that the function which sends it runs over all of
+    its messages, without a test or a count.
 
     Why
     ---
@@ -128,6 +130,8 @@ def _report(markers: list[Marker], span: Span) -> Report:
 
 
 def _in_loops(shape: Shape) -> Iterator[Span]:
+    """Markers on all of a list that the same function sends."""
+    sending = {request.function for request in shape.requests}
     for binding in shape.view.bindings:
         target = binding.target
         if (
@@ -137,6 +141,7 @@ def _in_loops(shape: Shape) -> Iterator[Span]:
             and binding.value is not None
             and not (binding.value.kind == "constant" and binding.value.value is None)
             and _each_message(shape, binding)
+            and binding.function in sending
         ):
             yield binding.span
     for part in shape.parts:

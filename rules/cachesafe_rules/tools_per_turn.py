@@ -10,18 +10,16 @@ from cachesafe_rules.expressions import is_constant_name, last_part, name_words,
 from cachesafe_rules.model import Condition, Expr, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Part, Request, Shape, shape_of
-from cachesafe_rules.turns import is_setup, is_side_call, is_switch, takes_turn_text, turn_test
+from cachesafe_rules.turns import is_chat, is_setup, is_side_call, is_switch, turn_test
 
 __all__ = ["ToolsPerTurn"]
 
 _FIELDS = ("tools", "functions")
-_PICKING = frozenset(
-    {"select", "filter", "pick", "choose", "relevant", "retrieve", "rank", "search", "route", "match", "shortlist"}
-)
 _KIND = frozenset(
     {"kind", "category", "intent", "difficulty", "complexity", "topic", "task", "question", "stage", "phase", "state"}
 )
-_FINDING = _PICKING | {"query", "similarity", "similar", "top", "nearest", "lookup", "find"}
+# What is found by a text is another thing for another text; of what is selected that must be seen.
+_FINDING = frozenset({"retrieve", "search", "query", "similarity", "similar", "nearest", "relevant", "rank"})
 _HELP = (
     "send all tools in one fixed order for the whole chat and steer with tool_choice or allowed_tools; "
     "where a tool must be added later, use the provider's deferred tools"
@@ -31,11 +29,18 @@ _HELP = (
 class ToolsPerTurn(Rule):
     """The list of tools depends on the turn.
 
-    A switch of the user or of the whole run (`enable_web`, `single_turn`) is a setting and is not reported.
-
     What is wrong
     -------------
     Tools are added, left out or selected by the question, a step counter or another value of the turn.
+
+    When it is reported
+    -------------------
+    - The request carries a conversation: one that is written down as a system text and a question has nothing to lose.
+    - What the choice looks at is seen and differs between the turns: the newest text, the length of the chat, a counter
+      of steps, a flag that calls give both ways, the kind of a question that a table is asked for, what a search by the
+      newest text finds. Of a function that is called the body is read; of one that stands elsewhere nothing is said.
+    - A switch of the user or of the whole run (`enable_web`, `single_turn`) is a setting, and a tool that an object
+      loses elsewhere in the program is lost once.
 
     Why
     ---
@@ -73,7 +78,7 @@ class ToolsPerTurn(Rule):
         Example(
             "def ask(client, messages, question):\n"
             "    return client.chat.completions.create(\n"
-            "        model='m', messages=messages, tools=select_tools(question))\n",
+            "        model='m', messages=messages, tools=index.search(question))\n",
             (3,),
         ),
         Example(
@@ -91,6 +96,17 @@ class ToolsPerTurn(Rule):
         ),
     )
     VALID = (
+        Example(
+            "def ask(client, messages, question):\n"
+            "    return client.chat.completions.create(\n"
+            "        model='m', messages=messages, tools=select_tools(question))\n"
+        ),
+        Example(
+            "def ask(client, question):\n"
+            "    messages = [{'role': 'system', 'content': 'You help.'}, {'role': 'user', 'content': question}]\n"
+            "    tools = [WEATHER] if 'weather' in question else []\n"
+            "    return client.chat.completions.create(model='m', messages=messages, tools=tools)\n"
+        ),
         Example(
             "class Agent:\n"
             "    def __init__(self, client, need_search):\n"
@@ -139,7 +155,7 @@ class ToolsPerTurn(Rule):
 
 def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
     for request in shape.requests:
-        if is_setup(request.function) or is_side_call(request.function):
+        if is_setup(request.function) or is_side_call(request.function) or not is_chat(shape, request):
             continue
         for field in _FIELDS:
             if field in request.fields:
@@ -163,7 +179,7 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
             and (why := _picked(shape, binding.function, value))
         ):
             yield binding.span, why, binding.function
-    senders = {request.function for request in shape.requests}
+    senders = {request.function for request in shape.requests if is_chat(shape, request)}
     for binding in shape.view.bindings:
         target = binding.target
         if target is None or binding.value is None or binding.function not in senders or target.kind != "subscript":
@@ -192,8 +208,18 @@ def _asks_for(test: Expr, key: Expr) -> bool:
 
 def _field(shape: Shape, request: Request, value: Expr) -> Iterator[tuple[Span, str, str]]:
     for part in shape.flow_of_field(value, request.function, request.conditions):
+        if _set_elsewhere(shape, part, request.function):
+            continue
         if why := _chosen(shape, part, request.conditions):
             yield part.span, why, part.function
+
+
+def _set_elsewhere(shape: Shape, part: Part, function: str) -> bool:
+    """Whether another function than the request's gives an object's field this value."""
+    return part.function != function and any(
+        binding.value is part.expr and binding.target is not None and binding.target.kind == "attribute"
+        for binding in shape.view.bindings
+    )
 
 
 def tested(shape: Shape, function: str, conditions: tuple[Condition, ...], known: tuple[Condition, ...]) -> str | None:
@@ -237,13 +263,6 @@ def _chosen(shape: Shape, part: Part, known: tuple[Condition, ...]) -> str | Non
             for test in generator.tests:
                 if why := turn_test(shape, part.function, test):
                     return why
-            chosen = shape.resolve(part.function, generator.iterable)
-            if (
-                chosen.call is not None
-                and takes_turn_text(shape, part.function, chosen)
-                and _FINDING & name_words(last_part(chosen.call.name))
-            ):
-                return f"{chosen.call.name}()"
     if why := _picked(shape, part.function, expr):
         return why
     if expr.kind in ("name", "attribute") and not part.element:
@@ -253,7 +272,7 @@ def _chosen(shape: Shape, part: Part, known: tuple[Condition, ...]) -> str | Non
 
 
 def _picked(shape: Shape, function: str, expr: Expr) -> str | None:
-    """A call that selects tools by the newest text."""
+    """A search for tools by the newest text, or a table that is asked for its kind."""
     if expr.kind == "subscript" and is_constant_name(expr.items[0]):
         return by_kind(shape, function, expr.items[1])
     call = expr.call
@@ -261,13 +280,10 @@ def _picked(shape: Shape, function: str, expr: Expr) -> str | None:
         return None
     if last_part(call.name) == "get" and call.receiver is not None and is_constant_name(call.receiver) and call.args:
         return by_kind(shape, function, call.args[0])
-    name = name_words(last_part(call.name))
     given = (*call.args, *call.keywords.values())
-    if not _PICKING.isdisjoint(name) and any(takes_turn(shape, function, arg) for arg in given):
-        return f"{call.name}()"
-    if ("tools" in name or "toolset" in name) and takes_turn_text(shape, function, expr):
-        return f"{call.name}()"
-    return None
+    if _FINDING.isdisjoint(name_words(last_part(call.name))) or shape.local_function(call, function):
+        return None
+    return f"{call.name}()" if any(takes_turn(shape, function, arg) for arg in given) else None
 
 
 def by_kind(shape: Shape, function: str, key: Expr) -> str | None:

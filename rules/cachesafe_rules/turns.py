@@ -12,6 +12,7 @@ from cachesafe_rules.shape import Request, Shape
 from cachesafe_rules.volatile import volatile_in
 
 __all__ = [
+    "is_chat",
     "is_setup",
     "is_side_call",
     "is_single",
@@ -125,6 +126,17 @@ def is_single(shape: Shape, request: Request) -> bool:
     return bool(roles) and all(role in ("system", "developer", "user") for role in roles)
 
 
+def is_chat(shape: Shape, request: Request) -> bool:
+    """Whether a request carries a conversation: not one question that is written down, nor a text by itself."""
+    messages = request.messages
+    if messages is None or is_single(shape, request):
+        return False
+    value = shape.resolve(request.function, messages)
+    if value.kind in ("constant", "fstring"):
+        return False
+    return is_history(messages) or messages.kind != "name" or words_of_name(messages).isdisjoint(_TURN_TEXT)
+
+
 def sent_again(shape: Shape, function: str, conditions: Iterable[Condition]) -> bool:
     """Whether a place is reached only when the answer to an earlier request of the function holds nothing."""
     tests = [(item.test, item.negated) for item in conditions if item.kind in ("if", "left") and item.test is not None]
@@ -204,15 +216,17 @@ _OPTION = frozenset(
 def turn_test(shape: Shape, function: str, test: Expr) -> str | None:
     """What in a test depends on the turn: the question, the length of the chat, a step counter; None for settings.
 
-    `x is None` and `isinstance` only ask whether something was given, which is the caller's setting.
+    `x is None`, `isinstance` and `if prompt:` only ask whether something was given, which is the caller's setting.
     """
     # Something is looked up by an id that is made anew; that says nothing of the turn.
-    if (found := volatile_in(shape, function, test)) and "uuid" not in found:
+    found = volatile_in(shape, function, test)
+    if found and "uuid" not in found and (not found.endswith("()") or _calls(shape, function, found)):
         return found.rstrip(",")
+    given = {id(name) for name in _truths(test) if name.name in _TEXTS or name.name in _TURN_TEXT}
     stack = [(test, 3)]
     while stack:
         expr, depth = stack.pop()
-        if expr.kind == "operation" and expr.name in _PRESENCE:
+        if id(expr) in given or (expr.kind == "operation" and expr.name in _PRESENCE):
             continue
         if expr.call is not None:
             name = last_part(expr.call.name)
@@ -253,6 +267,18 @@ def turn_test(shape: Shape, function: str, test: Expr) -> str | None:
             if found := _turn_name(shape, function, expr):
                 return found
     return None
+
+
+def _truths(test: Expr) -> list[Expr]:
+    """The names whose truth a test asks for."""
+    if test.kind == "operation" and test.name in ("and", "or", "not"):
+        return [name for item in test.items for name in _truths(item)]
+    return [test] if test.kind == "name" else []
+
+
+def _calls(shape: Shape, function: str, spelt: str) -> bool:
+    """Whether a function makes a call itself: what was made elsewhere decides about other things as well."""
+    return any(call.function == function and f"{call.name}()" == spelt for call in shape.view.calls)
 
 
 def takes_turn_text(shape: Shape, function: str, expr: Expr) -> bool:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from cachesafe_rules.expressions import last_part
-from cachesafe_rules.model import Expr, Taint
+from cachesafe_rules.expressions import last_part, walk
+from cachesafe_rules.model import Binding, Call, Expr, Taint
 from cachesafe_rules.observers import TOOL_WORDS
 from cachesafe_rules.shape import Shape
 
@@ -79,6 +79,20 @@ def unordered(shape: Shape, function: str, expr: Expr, depth: int = 6) -> str | 
     return None
 
 
+def _other_way(shape: Shape, local: str, call: Call, binding: Binding) -> bool:
+    """Whether a return stands under a test of a parameter for which a call gives a constant: whether it is this call's
+    is not looked into."""
+    names = [name for name in shape.view.functions[local].parameters if name not in ("self", "cls")]
+    given = {**dict(zip(names, call.args, strict=False)), **call.keywords}
+    fixed = {name for name in names if name not in given or given[name].kind == "constant"}
+    return any(
+        part.kind == "name" and part.name in fixed
+        for condition in binding.conditions
+        if condition.test is not None and condition.kind != "for"
+        for part in walk(condition.test)
+    )
+
+
 def _of_call(shape: Shape, function: str, expr: Expr, depth: int) -> str | None:
     call = expr.call
     if call is None:
@@ -94,6 +108,8 @@ def _of_call(shape: Shape, function: str, expr: Expr, depth: int) -> str | None:
         return f"{call.name}()"
     if local := shape.local_function(call, function):
         for binding in shape.returns(local):
+            if _other_way(shape, local, call, binding):
+                continue
             if binding.value is not None and (found := unordered(shape, local, binding.value, depth - 1)):
                 return found
     return None

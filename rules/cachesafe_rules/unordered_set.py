@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from cachesafe_rules.api import Fix, Report
-from cachesafe_rules.arrival_rule import ArrivalRule
+from cachesafe_rules.arrival_rule import ArrivalRule, written_out
 from cachesafe_rules.example import bad, good
-from cachesafe_rules.model import Arrival, Source
+from cachesafe_rules.model import Arrival, Source, Taint
+from cachesafe_rules.policy import OF_THE_CALL
 
 __all__ = ["UnorderedSet"]
 
@@ -19,8 +20,16 @@ class UnorderedSet(ArrivalRule):
     two workers, or the same worker after a restart, send different prompts for the same data. Inside one process it
     looks stable, which is why tests do not see it.
 
-    Each round of a loop gets an element, and nothing of the order; it is told where the rounds are collected. In a
-    system text the order is told where the set is made at import or stands in the same file.
+    ## When it is reported
+
+    The order must be seen on its whole way. Each round of a loop gets an element, and nothing of the order; it counts
+    where the rounds are collected. A set of numbers has the same order everywhere.
+
+    - In the tools (their list, a description, a schema) the set becomes a list or text without `sorted`.
+    - In a system text, besides: the set stands in the same file or is made at import; it is joined, formatted or added
+      to the text there; and its elements are not what this one call brought (retrieved documents, a user's tags), for
+      then no two requests have the same text anyway. What is written down, is the module's or the object's own, or is
+      called tools, skills, languages and the like, is there in every request.
 
     ## What to do
 
@@ -36,6 +45,12 @@ class UnorderedSet(ArrivalRule):
         """In system text the order of a set counts where the set is made at import or stands in the same file: whether
         one that is made elsewhere, call by call, is the same in several requests cannot be told."""
         return arrival.part != "system" or source.frozen or source.span.filename == arrival.span.filename
+
+    def shows(self, arrival: Arrival, taint: Taint) -> bool:
+        """In system text it must be seen that the set is written out, and is there in other requests as well."""
+        if arrival.part != "system":
+            return True
+        return written_out(taint) and all(step.message != OF_THE_CALL for step in taint.steps)
 
     VALID = (
         good("""
@@ -64,6 +79,14 @@ def system_prompt(topics: list[str]) -> str:
     return f"You know: {unique}"
 """),
         good("""
+from langchain_core.messages import SystemMessage
+
+
+def messages(documents, history):
+    topics = set(d.topic for d in documents)
+    return [SystemMessage(content=f"You know about {topics}."), *history]
+"""),
+        good("""
 LANGUAGES = frozenset({"de", "en"})
 
 
@@ -84,8 +107,8 @@ def system_prompt() -> str:
 from langchain_core.messages import SystemMessage
 
 
-def messages(documents, history):
-    topics = set(d.topic for d in documents)
+def messages(skills, history):
+    topics = set(skill.topic for skill in skills)
     return [SystemMessage(content=f"You know about {topics}."), *history]  # <--
 """),
         bad("""

@@ -26,9 +26,12 @@ class UnsortedJson(Rule):
     `json.dumps` without `sort_keys=True` writes keys in the order in which they were put in. That order is another one
     after a database that reorders keys (PostgreSQL's jsonb), after a merge, or when the data comes from a set.
 
-    Only data that was handed in is reported, for it may be dumped anew in each request. A display has the order in
-    which it is written, and a result that its own function has computed becomes text once; so does a message that is
-    only appended to the chat.
+    When it is reported
+    -------------------
+    - A set becomes JSON in the system text or in a tool's description.
+    - A function makes a tool message of a parameter itself, which may be dumped anew for each request. A display has
+      the order in which it is written, and a result that its own function has computed becomes text once; so does a
+      message that is only appended to the chat.
 
     Why
     ---
@@ -138,17 +141,12 @@ def _results(shape: Shape) -> Iterator[tuple[Call, str]]:
 
 
 def _handed_in(shape: Shape, function: str, call: Call) -> bool:
-    """Whether what is dumped came in as data, which may be dumped again for the next request.
+    """Whether a parameter itself is dumped, which may come again with the next request.
 
     A display has the order in which it is written, and what the function has just computed becomes text here, once.
     """
-    value = shape.resolve(function, call.args[0]) if call.args else None
-    while value is not None and value.kind == "subscript":
-        value = value.items[0]
-    if value is None or value.kind not in ("name", "attribute") or not value.name:
-        return False
-    known = shape.view.functions.get(function)
-    return known is not None and value.name.partition(".")[0] in known.parameters
+    value = call.args[0] if call.args else None
+    return value is not None and shape.is_parameter(function, value) and not shape.bindings(function, value)
 
 
 _KEEPING = frozenset({"append", "add", "add_message"})

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.expressions import last_part, walk, words
-from cachesafe_rules.model import Call, Display, Expr, Span
+from cachesafe_rules.model import Call, Expr, Span
 from cachesafe_rules.needles import TOOLS
 from cachesafe_rules.observers import AGENT_CALLEES
 from cachesafe_rules.shape import SEND, Shape, shape_of
@@ -15,12 +15,12 @@ from cachesafe_rules.unordered import unordered
 
 __all__ = ["UnstableToolOrder"]
 
-_FIELDS = ("tools", "functions", "tool_names")
+_FIELDS = ("tools", "functions")
 _SCHEMA = ("required", "enum", "properties")
-# Where a tool has its schema, and who takes one.
-_TAKES = frozenset({"parameters", "input_schema", "inputSchema", "args_schema", "json_schema", "schema",
-                    "response_format", "function", "output_schema"})  # fmt: skip
-_MAKERS = re.compile(r"Tool|Function|tool|function")
+# Where a tool has its schema, who makes one, and functions that give one.
+_TAKES = frozenset({"parameters", "input_schema", "inputSchema", "args_schema"})
+_MAKERS = re.compile(r"Tool|FunctionDe[cf]|FunctionSchema")
+_NAMED = re.compile(r"(?:tool|function|input|args)_(?:input_)?(?:schema|parameters)|^to_tool")
 _TYPES = frozenset({"object", "string", "integer", "number", "array", "boolean", "null"})
 # Without messages, a dict with a model and tools is a request only if there is nothing else in it than this: others are
 # settings that are stored.
@@ -31,13 +31,11 @@ _REQUEST = frozenset(
      "reasoning_effort", "thinking", "user", "betas", "presence_penalty", "frequency_penalty", "logprobs", "store",
      "system", "instructions", "system_prompt", "contents", "prompt_cache_key", "cache_control", "service_tier"}
 )  # fmt: skip
-# What stands beside the tools of a request or of an agent, what is called so, and who takes them.
-_BESIDE = frozenset(
-    {"messages", "model", "max_tokens", "contents", "input", "system", "instructions", "system_prompt", "llm", "prompt"}
-)
-_REQUESTS = re.compile(
-    r"(?:^|_)(?:kwargs|params|parameters|request|req|payload|body|options|args|call|completion|input|agent)(?:$|_)"
-)
+# What stands beside the tools of a request or of an agent, and what a request is called that is put together.
+_BESIDE = frozenset({"messages", "contents", "input", "instructions", "chat_history", "history", "chat_ctx"})
+_REQUESTS = re.compile(r"(?:^|_)(?:kwargs|params|parameters|request|req|payload|body)(?:$|_)")
+# Who makes an agent by a name of its own (`agent_cls`, `get_agentlet`).
+_AGENT = re.compile(r"agent(?:let|s)?(?:$|_(?:cls|class|factory|type)$)", re.IGNORECASE)
 _MOVING = frozenset(
     {"score", "scores", "usage", "used", "last", "count", "counts", "hits", "rank", "relevance", "recent", "popularity",
      "random", "frequency", "similarity", "latency", "time"}
@@ -48,12 +46,19 @@ _HELP = "sort by name once, before the tools are turned into definitions: sorted
 class UnstableToolOrder(Rule):
     """The order of the tools, or of a tool's schema, is not fixed.
 
-    A set counts where it holds the tools or their names; tools found by way of other things are not reported.
-
     What is wrong
     -------------
     The list of tools comes from a set, is shuffled, or is sorted by something that moves (use counts, scores). The same
-    holds for `required`, `enum` and `properties` of a schema.
+    holds for `required`, `enum` and `properties` of a tool's schema.
+
+    When it is reported
+    -------------------
+    - The list is the `tools` of a request (beside its messages or instructions), of an agent that is made, or of
+      `bind_tools`; a field `tools` of anything else is not sent by what is seen here. A schema stands in the definition
+      of a tool, or the code around it is named for tools: others check arguments or are stored.
+    - The order is lost in this file: in the expression, behind its names, in functions that it calls. Where a function
+      gives back a set only for some of its arguments, the call must not name others.
+    - The set holds the tools or their names; tools found by way of other things have an order of their own.
 
     Why
     ---
@@ -96,9 +101,10 @@ class UnstableToolOrder(Rule):
             (2,),
         ),
         Example(
-            "def schema(names):\n"
-            "    return {'type': 'object', 'properties': {n: {'type': 'string'} for n in sorted(names)},\n"
-            "            'required': list(set(names))}\n",
+            "def search_tool(names):\n"
+            "    schema = {'type': 'object', 'properties': {n: {'type': 'string'} for n in sorted(names)},\n"
+            "              'required': list(set(names))}\n"
+            "    return {'name': 'search', 'description': 'Searches.', 'input_schema': schema}\n",
             (3,),
         ),
     )
@@ -124,6 +130,12 @@ class UnstableToolOrder(Rule):
             "    return client.chat.completions.create(model='m', messages=messages, tools=unique)\n"
         ),
         Example(
+            "def arguments(names):\n    return {'type': 'object', 'properties': {}, 'required': list(set(names))}\n"
+        ),
+        Example(
+            "def store(db, tools):\n    db.add(Persona(name='a', system_prompt='You help.', tools=list(set(tools))))\n"
+        ),
+        Example(
             "def choice(allowed):\n"
             "    names = set(allowed)\n"
             "    return AllowedToolChoice(mode='auto', tools=[{'type': 'function', 'name': n} for n in names])\n"
@@ -137,29 +149,33 @@ class UnstableToolOrder(Rule):
             for span, why in _moving(shape, function, value):
                 if span not in seen:
                     seen.add(span)
-                    yield Report(
-                        f"the order of {what} comes from {why} and is not the same in every request", span, help=_HELP
-                    )
+                    often = "in each process" if why == "a set" else "in every request"
+                    yield Report(f"the order of {what} comes from {why} and is another one {often}", span, help=_HELP)
 
 
 def _lists(shape: Shape) -> Iterator[tuple[Expr, str, str]]:
+    schemas = _tool_schemas(shape)
     for call in shape.view.calls:
         if "choice" in last_part(call.name).lower():
             # Which of the tools may be called; that is no part of the prompt.
             continue
-        for key in _FIELDS[:2]:
+        for key in _FIELDS:
             if key in call.keywords and _asks(call):
                 yield call.keywords[key], call.function, "the tools"
         if last_part(call.name) == "bind_tools" and call.args:
             yield call.args[0], call.function, "the tools"
     for display in shape.view.dicts:
         fields = display.expr.entries
-        for key in _FIELDS[:2]:
+        for key in _FIELDS:
             if key in fields and (
                 "messages" in fields or "input" in fields or ("model" in fields and fields.keys() <= _REQUEST)
             ):
                 yield fields[key], display.function, "the tools"
-        if "type" in fields and _of_schema(fields["type"]) and not _kept_away(shape, display):
+        if (
+            "type" in fields
+            and _of_schema(fields["type"])
+            and (id(display.expr) in schemas or _among_tools(shape, display.function))
+        ):
             for key in _SCHEMA:
                 if key in fields:
                     yield fields[key], display.function, f"a schema's {key}"
@@ -170,55 +186,54 @@ def _lists(shape: Shape) -> Iterator[tuple[Expr, str, str]]:
             target is not None
             and binding.value is not None
             and target.kind == "subscript"
-            and target.items[1].value in _FIELDS[:2]
+            and target.items[1].value in _FIELDS
             and (binding.function in senders or _REQUESTS.search(last_part(target.items[0].name).lower()))
         ):
             yield binding.value, binding.function, "the tools"
 
 
-def _kept_away(shape: Shape, display: Display) -> bool:
-    """Whether a schema goes by a name that is only handed to what is no tool and no request: it is stored."""
-    names = [
-        binding.target.name
-        for binding in shape.view.bindings
-        if binding.value is display.expr and binding.target is not None and binding.target.kind == "name"
-    ]
-    if not names or not display.function:
-        return False
-    name, kept = names[0], False
+def _tool_schemas(shape: Shape) -> set[int]:
+    """The expressions that are the schema of a tool, or a part of it: below its field in a definition, by a name or a
+    function of the file as well, and what a function called `tool_schema` returns."""
+    found: set[int] = set()
+    for display in shape.view.dicts:
+        fields = display.expr.entries
+        if "name" in fields:
+            for key in _TAKES & fields.keys():
+                found |= _below(shape, display.function, fields[key])
     for call in shape.view.calls:
-        if call.function != display.function:
-            continue
-        for key, value in call.keywords.items():
-            if any(part.name == name for part in walk(value) if part.kind == "name"):
-                if key in _TAKES or key in _FIELDS or _MAKERS.search(last_part(call.name)):
-                    return False
-                kept = True
-        if any(part.name == name for arg in call.args for part in walk(arg) if part.kind == "name"):
-            return False
-    for other in shape.view.dicts:
-        if other.function != display.function or other.expr is display.expr:
-            continue
-        if any(part.name == name for value in other.expr.entries.values() for part in walk(value)):
-            return False
+        if _MAKERS.search(last_part(call.name)) or "name" in call.keywords:
+            for key in _TAKES & call.keywords.keys():
+                found |= _below(shape, call.function, call.keywords[key])
     for binding in shape.view.bindings:
-        if binding.function != display.function or binding.value is None or binding.value is display.expr:
-            continue
-        if binding.value.call is not None:
-            # Its arguments were looked at above.
-            continue
-        if any(part.name == name for part in walk(binding.value) if part.kind == "name"):
-            target = binding.target
-            if target is None or target.kind != "attribute" or last_part(target.name) in _TAKES:
-                return False
-            kept = True
-    return kept
+        if binding.operator == "return" and binding.value is not None and _NAMED.search(last_part(binding.function)):
+            found |= _below(shape, binding.function, binding.value)
+    return found
+
+
+def _among_tools(shape: Shape, function: str) -> bool:
+    """Whether the file, the function or one of its parameters is named for tools."""
+    known = shape.view.functions.get(function)
+    names = (shape.view.filename, function, *(known.parameters if known is not None else ()))
+    return any("tool" in name.lower() for name in names)
+
+
+def _below(shape: Shape, function: str, field: Expr) -> set[int]:
+    value = shape.resolve(function, field)
+    out = {id(part) for part in walk(value)}
+    local = shape.local_function(value.call, function) if value.call is not None else ""
+    for binding in shape.returns(local) if local else ():
+        if binding.value is not None:
+            out |= {id(part) for part in walk(shape.resolve(local, binding.value))}
+    return out
 
 
 def _asks(call: Call) -> bool:
     """Whether a call with tools makes an agent or asks a model: others only write them down."""
     name = last_part(call.name)
-    return bool(AGENT_CALLEES.search(name)) or name in SEND or not _BESIDE.isdisjoint(call.keywords)
+    if AGENT_CALLEES.search(name) or _AGENT.search(name) or not _BESIDE.isdisjoint(call.keywords):
+        return True
+    return name in SEND and ("model" in call.keywords or bool(call.args))
 
 
 def _of_schema(kind: Expr) -> bool:

@@ -300,11 +300,11 @@ def test_a_row_of_a_chat_between_people_is_no_system_message(tmp_path: Path) -> 
 
 
 def test_rounds_that_each_fill_a_placeholder_have_no_order(tmp_path: Path) -> None:
-    head = "import re\nfrom functools import reduce\n"
-    before = "names = list(set(re.findall('x+', folder)))\nlines = reduce(lambda s, n: {}, names, 'You know.')"
-    filled = before.replace("{}", "s.replace(n, n.upper())")
+    head = "import re\nfrom functools import reduce\nTEXT = 'x xx xxx'\n"
+    names = "names = list(set(re.findall('x+', TEXT)))\n"
+    filled = names + "lines = reduce(lambda s, n: s.replace(n, n.upper()), names, 'You know.')"
     assert codes(tmp_path, app=ask("f'{lines}'", filled, head)) == []
-    assert codes(tmp_path, app=ask("f'{lines}'", before.replace("{}", "s + n"), head)) == ["CSF201"]
+    assert codes(tmp_path, app=ask("f'{lines}'", names + "lines = ', '.join(names)", head)) == ["CSF201"]
 
 
 def test_what_lies_below_a_folder_does_not_say_where_that_lies(tmp_path: Path) -> None:
@@ -365,7 +365,7 @@ MISSING = (
 @pytest.mark.parametrize(
     ("program", "old", "new", "code"),
     [
-        (STORED, "argument_schema=", "input_schema=", "CSF204"),
+        (STORED, "Row(argument_schema=", "Tool(input_schema=", "CSF204"),
         (PRELOADED, "def __init__(self, store)", "def load(self, store)", "CSF303"),
         (MISSING, "if not found", "if query", "CSF302"),
     ],

@@ -141,6 +141,15 @@ def test_an_order_before_one_question(tmp_path: Path) -> None:
     assert codes(tmp_path / "fixed", fixed) == ["CSF201"]
 
 
+def test_an_order_behind_the_question(tmp_path: Path) -> None:
+    chat = "[{'role': 'system', 'content': text}, *history]"
+    for made, code in (("set(tags)", "CSF201"), ("os.listdir('skills')", "CSF202")):
+        program = "import os\n" + ORDERED.format(rules=HEAD, sent=chat).replace("set(tags)", made)
+        program = program.replace("asked", "question")
+        assert code in codes(tmp_path / "before", program.replace("{listed}.", "{listed}. {question}"))
+        assert code not in codes(tmp_path / "behind", program.replace("About ", "{question} About "))
+
+
 def test_what_was_put_away(tmp_path: Path) -> None:
     chat = clocked("f'It is {now}.' + RULES")
     write(tmp_path, {"archive/app.py": chat, "archives.py": chat})

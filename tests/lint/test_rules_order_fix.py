@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cachesafe_rules.api import Context, Fix
-from cachesafe_rules.model import Arrival, ModuleView, Source, Span, Taint
+from cachesafe_rules.model import Arrival, ModuleView, Source, Span, Step, Taint
 from cachesafe_rules.registry import load_rules
 
 NAME = "app.py"
@@ -19,7 +19,9 @@ def fix_of(code: str, kind: str, text: str, source: str, sink: str) -> Fix | Non
     origin = Source(kind, "process", source, Span(NAME, row, column, row, column + len(source)))
     row = next(number for number, line in enumerate(rows, 1) if sink in line)
     place = Span(NAME, row, 5, row, len(rows[row - 1]) + 1)
-    arrival = Arrival("system message", "system", place, "system_prompt", (Taint(origin),))
+    arrival = Arrival(
+        "system message", "system", place, "system_prompt", (Taint(origin, (Step(NAME, row, "joined into a string"),)),)
+    )
     [rule] = load_rules([code])
     [report] = rule.check(Context(NAME, ModuleView(NAME, arrivals=[arrival])))
     return rule.fix(report, text)

@@ -46,7 +46,14 @@ def source(
 
 
 def arrival(*sources: Source, part: str = "system", sink: str = "system message", function: str = "build") -> Arrival:
-    return Arrival(sink, part, SINK, function, tuple(Taint(s) for s in sources))
+    return Arrival(sink, part, SINK, function, tuple(Taint(s, way(s)) for s in sources))
+
+
+def way(one: Source) -> tuple[Step, ...]:
+    """Of an order it is seen that it is written out."""
+    span = one.span
+    read = Step(span.filename, span.row, f"{one.api} is read here")
+    return (read, Step(span.filename, span.row, "joined into a string")) if one.kind in ("set", "listing") else ()
 
 
 def reports(rules: Iterable[Rule], *arrivals: Arrival) -> list[tuple[str, Report]]:

@@ -35,10 +35,7 @@ def build(history, user_text):
 """,
     ),
     "tools_filter_fn": (
-        (
-            ("CSF305", 2),
-            ("CSF305", 4),
-        ),
+        (("CSF305", 2),),
         """
 def pick(tools, query):
     return [t for t in tools if any(w in t["description"] for w in query.split())]
@@ -136,7 +133,7 @@ def ask(client, messages):
     "schema_keys": (
         (("CSF204", 3),),
         """
-def schema(params):
+def input_schema(params):
     keys = set(params)
     return {"type": "object", "properties": {k: params[k] for k in keys}}
 """,
@@ -183,10 +180,7 @@ def run(client, messages):
 """,
     ),
     "tools_class": (
-        (
-            ("CSF305", 3),
-            ("CSF305", 7),
-        ),
+        (("CSF305", 3),),
         """
 class Agent:
     def get_tools(self, query):
@@ -198,7 +192,7 @@ class Agent:
 """,
     ),
     "tools_emb": (
-        (("CSF305", 3),),
+        (("CSF305", 2),),
         """
 def run(client, index, messages, user_text):
     names = index.query(user_text, top_k=5)

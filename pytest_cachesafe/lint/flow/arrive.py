@@ -207,7 +207,7 @@ def hit(
         hops > 1 or (source.span.filename != name and source.kind not in ("set", "listing"))
     ):
         return
-    if source.kind == "set" and hops and part == "system":
+    if source.kind in UNORDERED_KINDS and hops and part == "system":
         # Which texts a function is called with is not the order of a text that all requests share.
         return
     span = engine.span(frame.module, node)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cachesafe_rules.policy import WRITTEN_OUT
 from pytest_cachesafe.lint.flow.clock import rank
 
 if TYPE_CHECKING:
@@ -58,8 +59,12 @@ class Atom(NamedTuple):
         """The same with one more step, unless it says nothing new."""
         if self.source is None or len(self.steps) >= _LONGEST_WAY:
             return self
-        if self.steps and self.steps[-1].row == step.row and self.steps[-1].filename == step.filename:
-            return self
+        last = self.steps[-1] if self.steps else None
+        if last is not None and last.row == step.row and last.filename == step.filename:
+            # Of an order it must be seen that it is written out.
+            ordered = self.source is not None and self.source.kind in UNORDERED_KINDS
+            if not ordered or not WRITTEN_OUT.match(step.message) or WRITTEN_OUT.match(last.message):
+                return self
         return self._replace(steps=(*self.steps, step))
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.model import Step
+from cachesafe_rules.policy import OF_THE_CALL
 from pytest_cachesafe.lint.flow.apply import call_function
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, orders, unordered
 from pytest_cachesafe.lint.flow.derive import iterated, ordered, taken
@@ -13,10 +16,17 @@ from pytest_cachesafe.lint.flow.values import NOTHING, DictShape, Func, Lambda, 
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.arguments import Arguments
+    from pytest_cachesafe.lint.flow.atoms import Atoms
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
 
-__all__ = ["container_call"]
+__all__ = ["container_call", "set_source"]
+
+# What an application is made of, by its name.
+_SET_UP = re.compile(
+    r"tool|skill|plugin|capabilit|command|languag|import|feature|allowed|enabled|module|config|setting|registr|catalog|"
+    r"agent|provider|extension|action|name|topic|tag|word|label|field"
+)
 
 _WALKS = frozenset(("reversed", "enumerate", "iter", "islice", "zip", "map", "filter", "chain", "from_iterable"))
 
@@ -45,12 +55,43 @@ def container_call(
 
 def _set(engine: Engine, frame: Frame, node: ast.Call, name: str, arguments: Arguments) -> Value:
     if not arguments.positional:
-        return Value(EMPTY, None, engine.source(frame, node, "set", "process", "a set").atoms)
+        return Value(EMPTY, None, set_source(engine, frame, node, "a set"))
     inner = arguments.positional[0]
     if isinstance(inner.shape, ListShape) and inner.shape.exact and len(inner.shape.items) < 2:
         return Value(inner.all_atoms())
     atoms = unordered(inner.all_atoms())
-    return Value(atoms, None, engine.source(frame, node, "set", "process", f"{name}()").atoms)
+    return Value(atoms, None, set_source(engine, frame, node, f"{name}()"))
+
+
+def set_source(engine: Engine, frame: Frame, node: ast.expr, api: str) -> Atoms:
+    """The order of a set; its way says so where the elements are what this call of the function brought, which no other
+    request need have."""
+    atoms = engine.source(frame, node, "set", "process", api).atoms
+    if frame.frozen or _lasts(frame, node):
+        return atoms
+    span = engine.span(frame.module, node)
+    step = Step(span.filename, span.row, OF_THE_CALL)
+    return {k: a._replace(steps=(*a.steps, step)) for k, a in atoms.items()}
+
+
+def _lasts(frame: Frame, node: ast.expr) -> bool:
+    """Whether a set is made of what is written here, of the module's or the object's own, or of what goes by a name for
+    something that is set up once."""
+    own = frame.function
+    if own is None or own.name == "__init__":
+        return True
+    if isinstance(node, ast.Call) and not node.args:
+        # Filled later on, nobody knows by what.
+        return False
+    bound = {n.id for part in ast.walk(node) if isinstance(part, ast.comprehension) for n in ast.walk(part.target)
+             if isinstance(n, ast.Name)}  # fmt: skip
+    called = {id(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)}
+    for part in ast.walk(node):
+        if not isinstance(part, ast.Name) or id(part) in called or part.id in bound or part.id in ("self", "cls"):
+            continue
+        if (part.id in own.params or part.id in frame.env) and not _SET_UP.search(part.id.lower()):
+            return False
+    return True
 
 
 def _dict(engine: Engine, frame: Frame, node: ast.Call, arguments: Arguments) -> Value:

@@ -10,7 +10,7 @@ from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
 from pytest_cachesafe.lint.flow.classes import annotated_names, class_attribute, mro
 from pytest_cachesafe.lint.flow.construct import field_default
 from pytest_cachesafe.lint.flow.derive import cut, first_match
-from pytest_cachesafe.lint.flow.text import shown
+from pytest_cachesafe.lint.flow.text import order_told, shown
 from pytest_cachesafe.lint.flow.values import NOTHING, Const, DictShape, Ext, Obj, Shape, Value, join_all
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ def replaces(node: ast.expr | None) -> bool:
 def converted(engine: Engine, frame: Frame, node: ast.Call, name: str, last: str, arguments: Arguments) -> Value | None:
     """Text, numbers and times made of arguments; None for any other call."""
     if last in ("str", "repr", "format") and arguments.positional:
-        value = shown(engine, frame, arguments.positional[0], node)
+        value = order_told(frame, node, shown(engine, frame, arguments.positional[0], node))
         if last == "format" and len(arguments.positional) > 1:
             return _cut_by(value, arguments.positional[1].shape)
         return value
@@ -63,7 +63,7 @@ def converted(engine: Engine, frame: Frame, node: ast.Call, name: str, last: str
         return cut(arguments.positional[0].text(), "second")
     if last == "dumps":
         atoms = arguments.positional[0].all_atoms() if arguments.positional else EMPTY
-        return Value(atoms) if atoms else NOTHING
+        return order_told(frame, node, Value(atoms)) if atoms else NOTHING
     if name.endswith("random.Random") and not arguments.positional:
         return Value(shape=Ext("random"))
     if last == "strftime" and len(arguments.positional) == 2 and not name.startswith("time."):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, orders, unordered
 from pytest_cachesafe.lint.flow.binding import bind
+from pytest_cachesafe.lint.flow.containers import set_source
 from pytest_cachesafe.lint.flow.derive import iterated, taken
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.marks import list_positions
@@ -83,8 +84,13 @@ def evaluate_set(engine: Engine, frame: Frame, node: ast.Set) -> Value:
     for part in node.elts:
         atoms = merge(atoms, evaluate(engine, frame, part).all_atoms())
     return Value(
-        atoms, None, engine.source(frame, node, "set", "process", "a set").atoms if len(node.elts) > 1 else EMPTY
+        atoms, None, EMPTY if len(node.elts) < 2 or _numbers(node) else set_source(engine, frame, node, "a set")
     )
+
+
+def _numbers(node: ast.Set) -> bool:
+    """Whether all elements are numbers, whose hashes no process changes."""
+    return all(isinstance(part, ast.Constant) and isinstance(part.value, (int, float)) for part in node.elts)
 
 
 def evaluate_comprehension(engine: Engine, frame: Frame, node: Any) -> Value:
@@ -106,5 +112,5 @@ def evaluate_comprehension(engine: Engine, frame: Frame, node: Any) -> Value:
     frame.env.clear()
     frame.env.update(saved)
     if isinstance(node, ast.SetComp):
-        return Value(unordered(item.all_atoms()), None, engine.source(frame, node, "set", "process", "a set").atoms)
+        return Value(unordered(item.all_atoms()), None, set_source(engine, frame, node, "a set"))
     return Value(order, ListShape((item,), False))

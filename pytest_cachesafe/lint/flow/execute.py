@@ -67,8 +67,11 @@ def _assign(engine: Engine, frame: Frame, stmt: ast.Assign) -> None:
         # `text = text + part` in a loop.
         own = {t.id for t in stmt.targets if isinstance(t, ast.Name)}
         name = next((n.id for n in ast.walk(stmt.value) if isinstance(n, ast.Name) and n.id in own), "")
-        order = frame.collected(name) if name else None
+        counts = isinstance(stmt.value, ast.BinOp) and _counts(stmt.value.right, NOTHING)
+        order = frame.collected(name) if name and not counts else None
         if order:
+            added_to = Step(frame.module.name, stmt.lineno, f"added to {name}")
+            order = {k: a.at(added_to) for k, a in order.items()}
             value = Value(merge(value.atoms, order), value.shape, value.latent)
     for target in stmt.targets:
         assign(engine, frame, target, value, stmt.value)
@@ -77,6 +80,16 @@ def _assign(engine: Engine, frame: Frame, stmt: ast.Assign) -> None:
 def _annotated_assign(engine: Engine, frame: Frame, stmt: ast.AnnAssign) -> None:
     if stmt.value is not None:
         assign(engine, frame, stmt.target, evaluate(engine, frame, stmt.value), stmt.value)
+
+
+def _counts(node: ast.expr, value: Value) -> bool:
+    """Whether a number is added: a sum is the same in whatever order its parts come."""
+    if isinstance(node, ast.Call):
+        return dotted_name(node.func) in ("len", "int", "float", "sum", "round")
+    known = (
+        node.value if isinstance(node, ast.Constant) else value.shape.value if isinstance(value.shape, Const) else ""
+    )
+    return isinstance(known, (int, float))
 
 
 def _augmented(engine: Engine, frame: Frame, stmt: ast.AugAssign) -> None:
@@ -105,9 +118,10 @@ def _augmented(engine: Engine, frame: Frame, stmt: ast.AugAssign) -> None:
         counted = engine.source(frame, stmt.target, "state", "call", f"{spelt}, which is counted up,")
         new = Value(merge(new.atoms, counted.atoms))
     root = dotted_name(stmt.target).partition(".")[0]
-    order = frame.collected(root) if frame.orders and root else None
+    order = frame.collected(root) if frame.orders and root and not _counts(stmt.value, value) else None
     if order:
-        new = Value(merge(new.atoms, order), new.shape, new.latent)
+        added_to = Step(frame.module.name, stmt.lineno, f"added to {dotted_name(stmt.target)}")
+        new = Value(merge(new.atoms, {k: a.at(added_to) for k, a in order.items()}), new.shape, new.latent)
     name = (
         stmt.target.attr
         if isinstance(stmt.target, ast.Attribute)

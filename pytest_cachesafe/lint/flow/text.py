@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cachesafe_rules.model import Step
 from pytest_cachesafe.lint.flow import clock
 from pytest_cachesafe.lint.flow.apply import call_function
-from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
+from pytest_cachesafe.lint.flow.atoms import EMPTY, is_order, merge
 from pytest_cachesafe.lint.flow.classes import base_words, find_method
 from pytest_cachesafe.lint.flow.derive import cut
 from pytest_cachesafe.lint.flow.evaluate import evaluate
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
 
-__all__ = ["evaluate_fstring", "shown", "texted"]
+__all__ = ["evaluate_fstring", "order_told", "shown", "texted"]
 
 
 def shown(engine: Engine, frame: Frame, value: Value, node: ast.AST) -> Value:
@@ -68,3 +68,11 @@ def texted(frame: Frame, node: ast.AST, atoms: Any, words: str) -> Value:
         return NOTHING
     step = Step(frame.module.name, getattr(node, "lineno", 1), words)
     return Value({k: a.at(step) for k, a in atoms.items()})
+
+
+def order_told(frame: Frame, node: ast.AST, value: Value) -> Value:
+    """Text made of a whole: where it holds an order, its way says that the order was written out here."""
+    if not any(is_order(a) for a in value.atoms.values()):
+        return value
+    step = Step(frame.module.name, getattr(node, "lineno", 1), "put into a string")
+    return Value({k: a.at(step) if is_order(a) else a for k, a in value.atoms.items()}, value.shape, value.latent)

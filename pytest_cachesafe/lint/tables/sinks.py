@@ -166,9 +166,7 @@ BESIDE_TOOLS = frozenset(
     ("messages", "model", "max_tokens", "contents", "input", "system", "instructions", "system_prompt", "llm", "prompt")
 )
 # What a dict is called whose `tools` go to a model.
-REQUEST_NAMES = re.compile(
-    r"(?:^|_)(?:kwargs|params|parameters|request|req|payload|body|options|args|call|completion|input|agent)(?:$|_)"
-)
+REQUEST_NAMES = re.compile(r"(?:^|_)(?:kwargs|params|parameters|request|req|payload|body)(?:$|_)")
 # Beside one of the first, or among nothing but the others, `tools` in a dict belong to a request or to an agent.
 SENT_FIELDS = frozenset(("messages", "contents", "input", "system", "instructions", "system_prompt"))
 REQUEST_FIELDS = SENT_FIELDS | frozenset((
