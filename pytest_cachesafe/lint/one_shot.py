@@ -2,12 +2,13 @@
 
 A value at the end of a long system text spoils nothing then: what follows is the question, another one in each
 request. It must be visible that the messages are these alone; where a list comes from elsewhere or goes elsewhere, it
-may be a chat, and the report stays.
+may be a chat, and the report stays. A job that a timer starts is one request, whatever its messages are.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -38,12 +39,16 @@ _CODES = frozenset(
     {"CSF101", "CSF102", "CSF103", "CSF104", "CSF105", "CSF106", "CSF107", "CSF108", "CSF109", "CSF201", "CSF202"}
 )
 _MEMORY = "CSF109"
+_TIME = "CSF101"
 # Requests that one text goes into; with more nobody looks at all of them.
 _MOST = 50
 # Orders: behind the question they are new with it.
 _ORDERS = frozenset({"CSF201", "CSF202"})
 # The order of a set: what is in front of it is no more kept than what is behind.
 _LOOSE = frozenset({"CSF201"})
+# Jobs that a timer starts, by the names of their files and functions: hours lie between two of them, no cache lives so
+# long, and the rounds of one job share its text.
+_JOB = re.compile(r"(?:^|[_/])(?:cron|digests?|briefings?|newsletters?|reminders?|scheduler|scheduled)(?=[_/.]|$)")
 # Calls that take a text for a moment: counted, told to somebody.
 _LOOKED_AT = frozenset({"len", "print", "debug", "info", "warning", "log", "count_tokens", "encode", "str", "strip"})
 
@@ -80,6 +85,8 @@ class OneShot:
         function = self._around(row)
         if function is None:
             return False
+        if code == _TIME and _JOB.search(f"{self._name}/{function.name}"):
+            return True
         starts = frozenset(
             (s["row"], s["column"]) for s in report.data.get("sources", ()) if s.get("filename") == self._name
         )

@@ -154,3 +154,25 @@ def test_what_was_put_away(tmp_path: Path) -> None:
     chat = clocked("f'It is {now}.' + RULES")
     write(tmp_path, {"archive/app.py": chat, "archives.py": chat})
     assert [place[0] for place in places(lint([tmp_path], cache=False).findings)] == ["archives.py"]
+
+
+@pytest.mark.parametrize(
+    ("path", "function", "expected"),
+    [
+        ("jobs/morning_digest.py", "ask", []),
+        ("scheduler/notes.py", "ask", []),
+        ("app.py", "send_reminder", []),
+        ("app.py", "ask", ["CSF101"]),
+        ("reminding.py", "ask", ["CSF101"]),
+    ],
+)
+def test_a_job_that_a_timer_starts(tmp_path: Path, path: str, function: str, expected: list[str]) -> None:
+    program = clocked("f'It is {now}. ' + RULES").replace("def ask(", f"def {function}(")
+    write(tmp_path, {path: program})
+    assert [code for _, _, code in places(lint([tmp_path], cache=False).findings)] == expected
+
+
+def test_a_date_in_such_a_job_is_told(tmp_path: Path) -> None:
+    program = clocked("f'It is {now}. ' + RULES").replace(" %H:%M", "")
+    write(tmp_path, {"jobs/daily_digest.py": program})
+    assert [code for _, _, code in places(lint([tmp_path], cache=False).findings)] == ["CSF103"]

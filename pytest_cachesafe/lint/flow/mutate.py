@@ -12,6 +12,7 @@ from pytest_cachesafe.lint.flow.derive import iterated
 from pytest_cachesafe.lint.flow.marks import list_positions
 from pytest_cachesafe.lint.flow.messages import user_text
 from pytest_cachesafe.lint.flow.module import dotted_name
+from pytest_cachesafe.lint.flow.records import kept
 from pytest_cachesafe.lint.flow.values import NOTHING, Const, DictShape, ListShape, ParamShape, Value, join
 from pytest_cachesafe.lint.tables import sinks
 
@@ -33,7 +34,8 @@ def mutate(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
         # `request.user_content_parts.append(…)`: it goes out as the user's, whatever it was called before.
         user_text(engine, frame, items[-1])
     if name in ("append", "appendleft", "push") and items:
-        new = _put(engine, frame, receiver, (items[-1],), name == "appendleft")
+        lives_on = isinstance(node.func.value, ast.Attribute)
+        new = _put(engine, frame, receiver, (kept(items[-1]) if lives_on else items[-1],), name == "appendleft")
     elif name == "insert" and len(items) > 1:
         at = items[0].shape
         new = _put(engine, frame, receiver, (items[1],), isinstance(at, Const) and at.value == 0)

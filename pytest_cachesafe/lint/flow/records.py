@@ -1,0 +1,34 @@
+"""Records: what is read back of an object that was kept says when it was made, which is no clock any more."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from pytest_cachesafe.lint.flow.values import Obj, Value
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.atoms import Atoms
+
+__all__ = ["field", "kept"]
+
+# When an object was made or last written, by the name of its field.
+_STAMP = re.compile(r"^_?(?:timestamp|ts|(?:created|updated|modified|added|stored|recorded)(?:_\w+)?|\w+_at)$")
+
+
+def field(name: str, value: Value) -> Value:
+    """A field as any object of its class may have it, made when nobody knows."""
+    return Value(_timeless(value.atoms), value.shape, value.latent) if value.atoms and _STAMP.match(name) else value
+
+
+def kept(value: Value) -> Value:
+    """An object as it comes back out of the list that it was put into."""
+    shape = value.shape
+    if not isinstance(shape, Obj) or not any(map(_STAMP.match, shape.fields)):
+        return value
+    fields = {name: field(name, known) for name, known in shape.fields.items()}
+    return Value(value.atoms, Obj(shape.cls, fields, shape.made, shape.above), value.latent)
+
+
+def _timeless(atoms: Atoms) -> Atoms:
+    return {k: a for k, a in atoms.items() if a.source is None or a.source.kind != "clock"}
