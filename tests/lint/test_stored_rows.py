@@ -61,10 +61,13 @@ SAYS = "def build(history, more):\n    return [{'role': 'system', 'content': f'O
 def test_a_set_of_another_file(tmp_path: Path) -> None:
     there = f"from words import listed\n\n\n{SAYS}"
     assert codes(tmp_path / "here", a=f"{WORDS}\n\n{SAYS}") == ["CSF201"]
-    assert codes(tmp_path / "given here", a=f"{GIVEN}\n\n{SAYS}") == ["CSF201"]
+    # What a call brings, no other request need have, unless its name says that it was set up once.
+    assert codes(tmp_path / "given here", a=f"{GIVEN}\n\n{SAYS}") == []
+    named = GIVEN.replace("more", "languages")
+    assert codes(tmp_path / "named here", a=f"{named}\n\n{SAYS}") == ["CSF201"]
     # Made at import it holds the same words in every request; made by each call it may be another set each time.
     assert codes(tmp_path / "there", words=WORDS, a=there) == ["CSF201"]
-    assert codes(tmp_path / "given there", words=GIVEN, a=there) == []
+    assert codes(tmp_path / "given there", words=named, a=there) == []
 
 
 def test_a_set_that_is_an_argument(tmp_path: Path) -> None:
