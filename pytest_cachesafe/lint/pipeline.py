@@ -286,15 +286,15 @@ class Pipeline:
             return Passed([], [], self.crashed, self.warnings, extra_files, self.unread)
         from cachesafe_rules.folding import fold
         from cachesafe_rules.model import ModuleView
-        from pytest_cachesafe.lint.called import Called
         from pytest_cachesafe.lint.conclude import Concluder
+        from pytest_cachesafe.lint.evidence.called import Called
+        from pytest_cachesafe.lint.evidence.mechanism import Mechanism
+        from pytest_cachesafe.lint.evidence.offered import Offered
+        from pytest_cachesafe.lint.evidence.one_shot import OneShot
+        from pytest_cachesafe.lint.evidence.overridden import Overridden
+        from pytest_cachesafe.lint.evidence.persons import Persons
+        from pytest_cachesafe.lint.evidence.unused import unused
         from pytest_cachesafe.lint.flow.analysis import settle
-        from pytest_cachesafe.lint.mechanism import Mechanism
-        from pytest_cachesafe.lint.offered import Offered
-        from pytest_cachesafe.lint.one_shot import OneShot
-        from pytest_cachesafe.lint.overridden import Overridden
-        from pytest_cachesafe.lint.persons import Persons
-        from pytest_cachesafe.lint.unused import unused
 
         persons = Persons(self.project.files, self._text)
         offered = Offered(self.project.root, self.project.files, self._text)
@@ -310,7 +310,7 @@ class Pipeline:
                 problems[name] = unit.problem
             extra.update(unit.used)
         if self._templates:
-            from pytest_cachesafe.lint.rendered import Rendered
+            from pytest_cachesafe.lint.evidence.rendered import Rendered
 
             rendered = Rendered(self.project.files, self._text)
             self._templates = {name: found for name, found in self._templates.items() if rendered.holds(name)}

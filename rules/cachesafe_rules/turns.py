@@ -43,6 +43,7 @@ _TURN_TEXT = frozenset(
 _COUNTED = frozenset({"turn", "turns", "step", "steps", "iteration", "iterations", "round", "rounds"})
 _SETTING = re.compile(r"(?:use|enabled?|with|allow|include|has|is|no|supports?|should)_|\w*_enabled$")
 _WANTED = frozenset({"want", "wanted", "need", "needed"})
+_WHICH = frozenset({"first", "final", "last", "next", "new", "this", "current", "cur"})
 _ROUNDS = frozenset({"single", "multi", "one", "multiple", "max"})
 _SETUP = ("__init__", "__post_init__", "__new__", "setup", "configure", "main", "from_config", "model_post_init")
 _SETUP_STARTS = ("create_agent", "make_agent", "build_agent", "get_agent", "create_llm", "get_llm", "make_llm", "init_")
@@ -297,6 +298,9 @@ def _turn_name(shape: Shape, function: str, expr: Expr) -> str | None:
             return None
         if _ROUNDS & named:
             # `single_turn`: how a run is meant, not how far it has come.
+            return None
+        if (expr.name or "").endswith("_turn") and named.isdisjoint(_WHICH):
+            # `channel_turn`: a kind of turn, which all turns of a chat are or are not.
             return None
         if expr.name in _WANTED:
             # What is looked for in a list, maybe a model's own name.

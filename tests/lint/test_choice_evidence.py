@@ -16,7 +16,7 @@ def codes(root: Path, text: str) -> list[str]:
 
 
 CHAT = (
-    "def ask(client, messages, question, index):\n"
+    "def ask(client, messages, question, index, channel_turn, final_turn):\n"
     "    tools = {tools}\n"
     "    model = {model}\n"
     "    sent = {sent}\n"
@@ -42,6 +42,9 @@ SINGLE = "[{'role': 'system', 'content': 'You help.'}, {'role': 'user', 'content
         ("index.search(question)", True),
         ("TOOLS if 'weather' in question else []", True),
         ("TOOLS if settings.web else []", False),
+        # A kind of turn, the same in a whole chat, and one turn of several.
+        ("TOOLS if channel_turn else []", False),
+        ("TOOLS if not final_turn else []", True),
         # Whether there is a question is no matter of what it says.
         ("TOOLS if question else []", False),
         ("TOOLS if question.strip() == 'x' else []", True),

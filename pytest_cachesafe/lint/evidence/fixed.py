@@ -8,9 +8,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pytest_cachesafe.lint.behind import Function, Place, around, called, constants, functions, own_nodes, spelt
-from pytest_cachesafe.lint.single_requests import CLOSING
-from pytest_cachesafe.lint.uses import parsed
+from pytest_cachesafe.lint.evidence.behind import (
+    Function,
+    Place,
+    around,
+    called,
+    constants,
+    functions,
+    own_nodes,
+    spelt,
+)
+from pytest_cachesafe.lint.evidence.single_requests import CLOSING
+from pytest_cachesafe.lint.evidence.uses import parsed
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report

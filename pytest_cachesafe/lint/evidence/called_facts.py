@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 from pytest_cachesafe.lint.discover import is_test_path
+from pytest_cachesafe.lint.evidence.uses import Definition, definitions, parsed
 from pytest_cachesafe.lint.project import ProjectIndex
-from pytest_cachesafe.lint.uses import Definition, definitions, parsed
 
 __all__ = ["Facts", "ProjectFacts"]
 

@@ -12,9 +12,9 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_cachesafe.lint.behind import Function, called, own_nodes, spelt
-from pytest_cachesafe.lint.chats import agent_of, chat_in, in_loop, is_fallback, tools_beside
-from pytest_cachesafe.lint.fixed import Files, fixed_behind, is_at, sources_of
+from pytest_cachesafe.lint.evidence.behind import Function, called, own_nodes, spelt
+from pytest_cachesafe.lint.evidence.chats import agent_of, chat_in, in_loop, is_fallback, tools_beside
+from pytest_cachesafe.lint.evidence.fixed import Files, fixed_behind, is_at, sources_of
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report

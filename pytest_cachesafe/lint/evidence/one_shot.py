@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_cachesafe.lint.behind import (
+from pytest_cachesafe.lint.evidence.behind import (
     Around,
     Function,
     Place,
@@ -26,8 +26,8 @@ from pytest_cachesafe.lint.behind import (
     own_nodes,
     parents,
 )
-from pytest_cachesafe.lint.single_requests import CLOSING, Sent, single_requests
-from pytest_cachesafe.lint.uses import parsed
+from pytest_cachesafe.lint.evidence.single_requests import CLOSING, Sent, single_requests
+from pytest_cachesafe.lint.evidence.uses import parsed
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report
