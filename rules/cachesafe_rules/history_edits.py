@@ -69,6 +69,8 @@ def assigned(shape: Shape) -> Iterator[tuple[Span, str]]:
             messages = _edited(shape, binding, test, element)
             if messages is None or is_search(test, binding.conditions) or not holds_sent(shape, function, messages):
                 continue
+            if _in_batches(shape, binding, _over(test)):
+                continue
             index = _index_of(test, element)
             if _ends_before(shape, function, test) or (
                 function in sends and _moves(shape, function, binding.conditions, index)
@@ -77,6 +79,21 @@ def assigned(shape: Shape) -> Iterator[tuple[Span, str]]:
                     yield binding.span, _DISTANCE
             elif function in sends and (found := _stamped(shape, function, value)):
                 yield binding.span, found
+
+
+def _in_batches(shape: Shape, binding: Binding, over: Expr) -> bool:
+    """Whether many are cut at once and then none for a while: what is left to cut is counted before."""
+    left = shape.resolve(binding.function, over)
+    if left.kind != "comprehension" or not any(is_content(p) for t in left.generators[0].tests for p in walk(t)):
+        return False
+    counted = (
+        part.call.args[0]
+        for condition in binding.conditions
+        if condition.kind in ("if", "left") and condition.test is not None
+        for part in walk(condition.test)
+        if part.call is not None and part.call.name == "len" and part.call.args
+    )
+    return any(size.name == over.name or size is left for size in counted)
 
 
 def _edited(shape: Shape, binding: Binding, iterable: Expr, target: Expr) -> Expr | None:
