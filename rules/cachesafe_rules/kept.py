@@ -13,6 +13,10 @@ _READS = frozenset({"get", "load", "read", "fetch", "list", "recent", "query", "
 _STORES = frozenset(
     {"memory", "history", "messages", "chat", "conversation", "session", "thread", "transcript", "turns", "dialog"}
 )
+_HOLDERS = _STORES | {
+    "state", "request", "req", "body", "ctx", "context", "data", "payload", "input", "inputs", "agent", "params",
+    "event", "run", "user", "client", "llm", "bot", "model", "env", "task", "result", "response", "app", "st",
+}  # fmt: skip
 _DEPTH = 5
 
 
@@ -40,7 +44,7 @@ def _holds(shape: Shape, function: str, expr: Expr, depth: int, seen: set[tuple[
     if expr.call is not None:
         return _given_back(shape, function, expr.call, depth, seen)
     if expr.kind != "name":
-        return is_history(expr) and not _is_begun(shape, function, expr)
+        return is_history(expr) and _of_chat(expr) and not _is_begun(shape, function, expr)
     key = (function, expr.name or "")
     if key in seen:
         return False
@@ -54,6 +58,12 @@ def _holds(shape: Shape, function: str, expr: Expr, depth: int, seen: set[tuple[
         bound.value is not None and _holds(shape, bound.function, bound.value, depth - 1, seen)
         for bound in shape.bindings(function, expr)
     )
+
+
+def _of_chat(expr: Expr) -> bool:
+    """Whether an attribute is one of the object itself or of what holds a chat: an error has messages as well."""
+    root = (expr.name or "").partition(".")[0]
+    return expr.kind != "attribute" or not root or root in ("self", "cls") or not _HOLDERS.isdisjoint(name_words(root))
 
 
 def _is_begun(shape: Shape, function: str, expr: Expr) -> bool:

@@ -9,7 +9,7 @@ from cachesafe_rules.changing import is_local, takes_turn
 from cachesafe_rules.expressions import is_constant_name, last_part, name_words, words
 from cachesafe_rules.model import Expr, Span
 from cachesafe_rules.needles import CHAT
-from cachesafe_rules.shape import Part, Shape, shape_of
+from cachesafe_rules.shape import Part, Request, Shape, shape_of
 from cachesafe_rules.tools_per_turn import by_kind, tested
 from cachesafe_rules.turns import is_chat, is_setup, is_side_call, sent_again
 
@@ -144,6 +144,8 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
             done: set[int] = set()
             for value in _values(shape, request.function, request.fields[field]):
                 for part in shape.flow_of_field(value, request.function, request.conditions):
+                    if _of_another(shape, request, part):
+                        continue
                     why = _chosen(shape, part) or (
                         None
                         if part.expr.kind in ("name", "attribute") and shape.bindings(part.function, part.expr)
@@ -168,6 +170,16 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
             and (why := tested(shape, binding.function, binding.conditions, ()))
         ):
             yield binding.span, "model" if key in _MODEL else "reasoning effort", why
+
+
+def _of_another(shape: Shape, request: Request, part: Part) -> bool:
+    """Whether a value is chosen for another request, in a branch of its own that this one does not stand in."""
+    own = {(id(condition.test), condition.negated) for condition in request.conditions}
+    branches = {(id(c.test), c.negated) for c in part.conditions if c.kind == "if"} - own
+    return any(
+        other.function == part.function and not branches.isdisjoint({(id(c.test), c.negated) for c in other.conditions})
+        for other in shape.requests
+    )
 
 
 def _values(shape: Shape, function: str, expr: Expr) -> Iterator[Expr]:

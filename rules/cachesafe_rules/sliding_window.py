@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.expressions import is_history, last_part, name_words, spelt
+from cachesafe_rules.expressions import is_history, last_part, name_words, spelt, walk
 from cachesafe_rules.model import Call, Condition, Expr, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Part, Shape, shape_of
@@ -143,9 +143,27 @@ class SlidingWindow(Rule):
                 )
 
 
-def _is_constructor(function: str) -> bool:
-    """Whether code there runs once for an object: what it takes of an older chat is where the new one begins."""
-    return last_part(function) in ("__init__", "__post_init__", "model_post_init")
+_LOADS = frozenset({"load", "reload", "restore", "resume"})
+
+
+def _begins(shape: Shape, part: Part) -> bool:
+    """Whether code there runs once for an object: what it takes of an older chat is where the new one begins.
+
+    Such are constructors, and functions that fill an attribute with what they load.
+    """
+    name = last_part(part.function)
+    if name in ("__init__", "__post_init__", "model_post_init"):
+        return True
+    if _LOADS.isdisjoint(name_words(name)):
+        return False
+    return any(
+        item.function == part.function
+        and item.target is not None
+        and item.target.kind == "attribute"
+        and item.value is not None
+        and any(inner.span == part.expr.span for inner in walk(item.value))
+        for item in shape.view.bindings
+    )
 
 
 _ON_DEMAND = frozenset({"clear", "reset", "forget"})
@@ -185,7 +203,7 @@ def _sliced(shape: Shape) -> Iterator[tuple[Span, str]]:
             continue
         if expr.kind != "subscript" or not _free(shape, part.function, part.conditions):
             continue
-        if _is_constructor(part.function):
+        if _begins(shape, part):
             continue
         if not is_history(expr.items[0]) and not _of_history(shape, part.function, expr.items[0]):
             continue
@@ -284,7 +302,7 @@ def _bounded(shape: Shape) -> Iterator[tuple[Span, str]]:
             call is not None
             and _reads_last(call)
             and _free(shape, part.function, part.conditions)
-            and not _is_constructor(part.function)
+            and not _begins(shape, part)
             and not _is_cut_again(shape, part)
         ):
             yield call.span, f"{call.name}(limit=…)"

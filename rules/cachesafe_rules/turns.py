@@ -41,6 +41,7 @@ _TURN_TEXT = frozenset(
     {"query", "question", "text", "utterance", "message", "prompt", "input", "msg", "task", "topic"}
 )  # fmt: skip
 _COUNTED = frozenset({"turn", "turns", "step", "steps", "iteration", "iterations", "round", "rounds"})
+_AGAIN = frozenset({"attempt", "attempts", "retry", "retries", "tries", "trial"})
 _SETTING = re.compile(r"(?:use|enabled?|with|allow|include|has|is|no|supports?|should)_|\w*_enabled$")
 _WANTED = frozenset({"want", "wanted", "need", "needed"})
 _WHICH = frozenset({"first", "final", "last", "next", "new", "this", "current", "cur"})
@@ -221,6 +222,9 @@ def turn_test(shape: Shape, function: str, test: Expr) -> str | None:
     """
     # Something is looked up by an id that is made anew; that says nothing of the turn.
     found = volatile_in(shape, function, test)
+    if found and not _AGAIN.isdisjoint(name_words(found.partition(",")[0])):
+        # The same request once more.
+        return None
     if found and "uuid" not in found and (not found.endswith("()") or _calls(shape, function, found)):
         return found.rstrip(",")
     given = {id(name) for name in _truths(test) if name.name in _TEXTS or name.name in _TURN_TEXT}

@@ -43,6 +43,14 @@ def ask(client, messages, keep, limit):
             message["content"] = {text}
     return client.chat.completions.create(model="m", messages=messages)
 """
+BATCH = """
+def ask(client, messages):
+    old = [m for m in messages if {test}]
+    if len(old) > 8:
+        for message in old[:-1]:
+            message["content"] = "[cut]"
+    return client.chat.completions.create(model="m", messages=messages)
+"""
 PLACE = """
 def ask(client, messages):
     out = []
@@ -107,6 +115,7 @@ LOUD = {
     "old ones cut": ("CSF307", _old()),
     "old ones replaced": ("CSF307", _old(text="'[cleared]'")),
     "counted from the end": ("CSF307", _old(over="messages[: len(messages) - keep]")),
+    "one by one": ("CSF307", BATCH.format(test="m['role'] == 'tool'")),
     "by place": ("CSF307", _place()),
     "by place, written out": ("CSF307", _place(test="i < len(messages) - 5")),
     "shortened by name": ("CSF307", _place(text="shorten(message['content'])")),
@@ -134,6 +143,7 @@ QUIET = {
     "all cut alike, by place": ("CSF307", _place(test="i > 0")),
     "nothing lost": ("CSF307", _place(text="message['content']")),
     "at the limit": ("CSF307", _old().replace("    for", "    if tokens(messages) < limit: return None\n    for")),
+    "cut in batches": ("CSF307", BATCH.format(test="m['content'] != '[cut]'")),
     "stripped": ("CSF307", STAMP.format(text="m.content.strip()")),
     "cut where stored": ("CSF307", STAMP.format(text="m.content[:500]")),
     "an id beside the text": (

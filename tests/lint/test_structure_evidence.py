@@ -213,3 +213,63 @@ def test_what_a_context_is_made_of(made: str, count: int) -> None:
 def test_a_system_text_behind_what_was_said_is_no_head(first: str, count: int) -> None:
     [rule] = load_rules(("CSF301",))
     assert len(check_example(rule, NOTED.format(first=first))) == count
+
+
+LOADED = """
+class Chat:
+    def {name}(self, path):
+        history = json.loads(path.read_text())
+        self.history = history[-9:]
+
+    def ask(self, client, text):
+        self.history.append({{"role": "user", "content": text}})
+        return client.chat.completions.create(model="m", messages=self.history)
+"""
+
+
+@pytest.mark.parametrize(("name", "count"), [("load_history", 0), ("resume", 0), ("cut_history", 1)])
+def test_where_a_chat_begins_anew_nothing_slides(name: str, count: int) -> None:
+    [rule] = load_rules(("CSF303",))
+    assert len(check_example(rule, LOADED.format(name=name))) == count
+
+
+CHOSEN = """
+def ask(client, messages, question):
+    if {first}:
+        model = A
+        if SEARCH:
+            model = B
+        return client.chat.completions.create(model=model, messages=messages)
+    model = C
+    {then}
+    return client.chat.completions.create(model=model, messages=messages)
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "count"),
+    [
+        # Each branch has a request of its own.
+        ("'x' in question", "pass", 0),
+        ("WEB", "model = D if 'x' in question else C", 1),
+    ],
+)
+def test_a_model_chosen_for_another_request(first: str, then: str, count: int) -> None:
+    [rule] = load_rules(("CSF306",))
+    assert len(check_example(rule, CHOSEN.format(first=first, then=then))) == count
+
+
+TRIED = """
+def ask(client, messages, backup):
+    for {counter} in range(3):
+        model = 'm'
+        if {counter} > 0:
+            model = backup
+        client.chat.completions.create(model=model, messages=messages)
+"""
+
+
+@pytest.mark.parametrize(("counter", "count"), [("attempt", 0), ("retry", 0), ("step", 1)])
+def test_the_same_request_once_more_is_no_turn(counter: str, count: int) -> None:
+    [rule] = load_rules(("CSF306",))
+    assert len(check_example(rule, TRIED.format(counter=counter))) == count
