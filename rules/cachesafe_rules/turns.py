@@ -40,6 +40,13 @@ _TEXTS = frozenset(
 _TURN_TEXT = frozenset(
     {"query", "question", "text", "utterance", "message", "prompt", "input", "msg", "task", "topic"}
 )  # fmt: skip
+# A message as a whole, and what a call is named that looks at its words.
+_WHOLE = frozenset({"message", "msg", "input", "task"})
+_OF_TEXT = frozenset(
+    {"needs", "need", "should", "wants", "want", "requires", "require", "detect", "detects", "classify", "contains",
+     "mentions", "matches", "match", "intent", "analyze", "analyse", "complex", "complexity", "looks", "search", "len",
+     "lower", "is", "has", "estimate", "score", "text", "words"}
+)  # fmt: skip
 _COUNTED = frozenset({"turn", "turns", "step", "steps", "iteration", "iterations", "round", "rounds"})
 _AGAIN = frozenset({"attempt", "attempts", "retry", "retries", "tries", "trial"})
 _SETTING = re.compile(r"(?:use|enabled?|with|allow|include|has|is|no|supports?|should)_|\w*_enabled$")
@@ -287,10 +294,14 @@ def _calls(shape: Shape, function: str, spelt: str) -> bool:
 
 
 def takes_turn_text(shape: Shape, function: str, expr: Expr) -> bool:
-    """Whether a call is asked about the newest question: `needs_search(query)`."""
+    """Whether a call is asked about the newest question: `needs_search(query)`. What is asked of a whole message may
+    be whose it is or where it was written, unless the call is named for what it says."""
     call = expr.call
-    return call is not None and any(
-        arg.kind == "name" and not words_of_name(arg).isdisjoint(_TURN_TEXT) and is_local(shape, function, arg)
+    if call is None:
+        return False
+    texts = _TURN_TEXT if not _OF_TEXT.isdisjoint(name_words(last_part(call.name))) else _TURN_TEXT - _WHOLE
+    return any(
+        arg.kind == "name" and not words_of_name(arg).isdisjoint(texts) and is_local(shape, function, arg)
         for arg in call.args
     )
 

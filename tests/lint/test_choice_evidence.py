@@ -16,7 +16,7 @@ def codes(root: Path, text: str) -> list[str]:
 
 
 CHAT = (
-    "def ask(client, messages, question, index, channel_turn, final_turn):\n"
+    "def ask(client, messages, question, index, message, channel_turn, final_turn):\n"
     "    tools = {tools}\n"
     "    model = {model}\n"
     "    sent = {sent}\n"
@@ -42,6 +42,10 @@ SINGLE = "[{'role': 'system', 'content': 'You help.'}, {'role': 'user', 'content
         ("index.search(question)", True),
         ("TOOLS if 'weather' in question else []", True),
         ("TOOLS if settings.web else []", False),
+        # Where a message was written, and what it says.
+        ("TOOLS if surface_of(message) == 'dm' else []", False),
+        ("TOOLS if is_a_search(message) else []", True),
+        ("TOOLS if surface_of(question) == 'dm' else []", True),
         # A kind of turn, the same in a whole chat, and one turn of several.
         ("TOOLS if channel_turn else []", False),
         ("TOOLS if not final_turn else []", True),
