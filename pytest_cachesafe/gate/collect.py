@@ -11,6 +11,7 @@ import pytest
 from pytest_cachesafe.files import refuse_unwritable
 from pytest_cachesafe.gate.located import locate, plain
 from pytest_cachesafe.gate.scenario import Kind, Regression, Run, Scenario
+from pytest_cachesafe.gate.workers import hand_over, is_worker, take_from_workers
 from pytest_cachesafe.usage import UsageError
 
 __all__ = ["FORMATS", "Collector", "Wanted", "parse_formats"]
@@ -70,12 +71,11 @@ class Collector:
         self._begun: set[str] = set()
         # The latest check that passed, for the gate may have something against it.
         self._passed: tuple[Scenario, Any] | None = None
-        if not hasattr(config, "workerinput"):
+        if not is_worker(config):
             for one in self.wanted:
                 if one.path is not None:
                     refuse_unwritable(os.path.join(config.rootpath, one.path), f"report {one.path}")
-        if config.pluginmanager.hasplugin("xdist"):
-            config.pluginmanager.register(_Controller(self), "cachesafe-report-xdist")
+        take_from_workers(config, _PAYLOAD, self.take)
 
     def begin(self, test: str) -> None:
         """A test begins, or is tried again: what an earlier attempt found does not count."""
@@ -141,8 +141,8 @@ class Collector:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session) -> None:
         """Hand over, or write."""
-        if hasattr(self.config, "workerinput"):
-            self.config.workeroutput[_PAYLOAD] = self.payload()  # type: ignore[attr-defined]
+        if is_worker(self.config):
+            hand_over(self.config, _PAYLOAD, self.payload())
             return
         from pytest_cachesafe.report.run import write_reports
 
@@ -163,23 +163,9 @@ class Collector:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """Where the reports are, and what a CI reads from the output."""
-        if hasattr(self.config, "workerinput"):
+        if is_worker(self.config):
             return
         for line in self.lines:
             terminalreporter.line(line)
         if self.failed is not None:
             terminalreporter.line(f"error: {self.failed}")
-
-
-class _Controller:
-    """Hooks that only xdist calls."""
-
-    def __init__(self, collector: Collector) -> None:
-        self.collector = collector
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any, error: Any) -> None:
-        """A worker is done."""
-        payload = getattr(node, "workeroutput", {}).get(_PAYLOAD)
-        if payload is not None:
-            self.collector.take(payload)

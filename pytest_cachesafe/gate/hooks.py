@@ -16,6 +16,7 @@ from pytest_cachesafe.gate.expression import Bound, parse_expression
 from pytest_cachesafe.gate.lockfile import Lock
 from pytest_cachesafe.gate.scope import Scope
 from pytest_cachesafe.gate.session import Gate, Leftovers, fixture_id, in_ci
+from pytest_cachesafe.gate.workers import hand_over, is_worker, take_from_workers
 from pytest_cachesafe.usage import UsageError
 
 __all__ = ["GateHooks", "gate_hooks"]
@@ -44,7 +45,7 @@ def gate_hooks(config: pytest.Config, settings: Mapping[str, Any]) -> GateHooks 
             "--cachesafe-update in a CI would accept whatever it finds: run it locally and commit the file (set "
             "CI=false for a job that is meant to write it)"
         )
-    if (update or new_only) and not _is_worker(config):
+    if (update or new_only) and not is_worker(config):
         refuse_unwritable(path, path.name)
     return GateHooks(
         config,
@@ -53,10 +54,6 @@ def gate_hooks(config: pytest.Config, settings: Mapping[str, Any]) -> GateHooks 
             informational=settings["informational"].value, ci=ci,
         ),
     )  # fmt: skip
-
-
-def _is_worker(config: pytest.Config) -> bool:
-    return hasattr(config, "workerinput")
 
 
 class GateHooks:
@@ -78,9 +75,7 @@ class GateHooks:
         self._bounds: dict[str, dict[str, Bound]] = {}
         # The fixture of more than one test that is being set up.
         self._fixture: str | None = None
-        if config.pluginmanager.hasplugin("xdist"):
-            # Its hooks are unknown to pytest without it.
-            config.pluginmanager.register(_Controller(self), "cachesafe-gate-xdist")
+        take_from_workers(config, _PAYLOAD, self.take, self.worker_lost)
 
     # One check.
 
@@ -131,7 +126,7 @@ class GateHooks:
     @pytest.hookimpl(tryfirst=True)
     def pytest_sessionstart(self) -> None:
         """A lock file that cannot be used is told before any test runs, not by each of them."""
-        if _is_worker(self.config):
+        if is_worker(self.config):
             # The controller was told, and ends the run.
             return
         try:
@@ -190,8 +185,8 @@ class GateHooks:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Hand over, or write and look at the base branch."""
-        if _is_worker(self.config):
-            self.config.workeroutput[_PAYLOAD] = self.payload()  # type: ignore[attr-defined]
+        if is_worker(self.config):
+            hand_over(self.config, _PAYLOAD, self.payload())
             return
         if exitstatus not in (pytest.ExitCode.OK, pytest.ExitCode.TESTS_FAILED) or self.config.option.collectonly:
             return
@@ -222,7 +217,7 @@ class GateHooks:
     @pytest.hookimpl
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """What the gate has to say; nothing if it has nothing to say."""
-        if _is_worker(self.config):
+        if is_worker(self.config):
             return
         from pytest_cachesafe.report.gate import summary_lines
 
@@ -231,19 +226,3 @@ class GateHooks:
             terminalreporter.section("cachesafe gate")
             for line in lines:
                 terminalreporter.line(line)
-
-
-class _Controller:
-    """Hooks that only xdist calls."""
-
-    def __init__(self, hooks: GateHooks) -> None:
-        self.hooks = hooks
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any, error: Any) -> None:
-        """A worker is done."""
-        payload = getattr(node, "workeroutput", {}).get(_PAYLOAD)
-        if payload is not None:
-            self.hooks.take(payload)
-        elif error is not None:
-            self.hooks.worker_lost()

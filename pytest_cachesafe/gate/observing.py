@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from pytest_cachesafe.gate.paused import collector_paused
+from pytest_cachesafe.gate.workers import hand_over, is_worker, take_from_workers
 from pytest_cachesafe.providers.observe.clients import Observing
 from pytest_cachesafe.providers.observe.observer import Observer, Seen
 
@@ -28,8 +29,7 @@ class ObserveHooks:
         self.seen = Seen()
         self.observing.start()
         config.add_cleanup(self.observing.stop)
-        if config.pluginmanager.hasplugin("xdist"):
-            config.pluginmanager.register(_Controller(self), "cachesafe-observe-xdist")
+        take_from_workers(config, _PAYLOAD, self.take)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
@@ -45,8 +45,8 @@ class ObserveHooks:
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:
         """Hand over; with `--cachesafe-observe=fail`, a broken conversation fails the run."""
-        if hasattr(self.config, "workerinput"):
-            self.config.workeroutput[_PAYLOAD] = self.seen.as_dict()  # type: ignore[attr-defined]
+        if is_worker(self.config):
+            hand_over(self.config, _PAYLOAD, self.seen.as_dict())
             return
         self.seen.broken.sort(key=lambda one: (one.test, one.path or "", one.code))
         if self.fail and self.seen.broken and exitstatus == pytest.ExitCode.OK:
@@ -58,7 +58,7 @@ class ObserveHooks:
 
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         """One screen; one line where nothing is wrong."""
-        if hasattr(self.config, "workerinput"):
+        if is_worker(self.config):
             return
         from pytest_cachesafe.report.observe import observe_lines
 
@@ -67,17 +67,3 @@ class ObserveHooks:
             terminalreporter.section("cachesafe observe")
         for line in lines:
             terminalreporter.line(line)
-
-
-class _Controller:
-    """Hooks that only xdist calls."""
-
-    def __init__(self, hooks: ObserveHooks) -> None:
-        self.hooks = hooks
-
-    @pytest.hookimpl(optionalhook=True)
-    def pytest_testnodedown(self, node: Any, error: Any) -> None:
-        """A worker is done."""
-        payload = getattr(node, "workeroutput", {}).get(_PAYLOAD)
-        if payload is not None:
-            self.hooks.take(payload)

@@ -34,8 +34,8 @@ def register(config: pytest.Config, settings: Mapping[str, Any]) -> None:
         hooks = gate_hooks(config, settings)
         if hooks is not None:
             config.pluginmanager.register(hooks, "cachesafe-gate")
-    elif not hasattr(config, "workerinput"):
-        _refuse_lost(os.path.join(config.rootpath, DEFAULT_NAME))
+    else:
+        _refuse_lost(config)
     if settings["report"].value:
         from pytest_cachesafe.gate.collect import Collector, parse_formats
 
@@ -49,11 +49,12 @@ def register(config: pytest.Config, settings: Mapping[str, Any]) -> None:
         config.pluginmanager.register(ObserveHooks(config, settings["redact"].value, fail=fail), "cachesafe-observe")
 
 
-def _refuse_lost(lock: str) -> None:
+def _refuse_lost(config: pytest.Config) -> None:
     if not any(map(os.environ.get, BASE_VARIABLES)):
         return
     from pytest_cachesafe.gate.base import refuse_lost
     from pytest_cachesafe.gate.session import in_ci
+    from pytest_cachesafe.gate.workers import is_worker
 
-    if in_ci():
-        refuse_lost(lock)
+    if in_ci() and not is_worker(config):
+        refuse_lost(os.path.join(config.rootpath, DEFAULT_NAME))

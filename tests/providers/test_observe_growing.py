@@ -215,3 +215,18 @@ def test_the_observer_says_the_same_of_the_first_test_and_of_the_next() -> None:
             pairs = [(str(n), str(v)) for n, v in zip(flat[::2], flat[1::2], strict=True)]
             assert watching.request("POST", request.url, pairs, request.body, "httpx") is not None
         assert watching.take("t") == Seen(1, 3, 1, 2, {"anthropic": 3})
+
+
+@pytest.mark.parametrize(
+    "broken", [b"", b"{", b'{"messages":[', b'{"messages":[{]}', b"\xff", b'{"messages":[1]}', b"[]"]
+)
+@pytest.mark.parametrize("position", [0, 1, 2])
+def test_what_is_no_request_breaks_nothing(broken: bytes, position: int) -> None:
+    requests = growing_test(CLAUDE[2])
+    whole = requests[position].body
+    for body in (broken, whole[:-1], whole[: len(whole) // 2], whole.replace(b'"ok"', b"ok"), whole + b"}"):
+        requests[position].body = body
+        assert grown(requests) is None or body == whole
+    # As a request goes on, the list may break off where it was the same so far.
+    requests[position].body = whole.replace(b'"role":"user"', b"", 2)
+    assert grown(requests) is None

@@ -10,11 +10,9 @@ import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
-from types import ModuleType
 from typing import Any, Protocol
+
+from pytest_cachesafe.providers.late_imports import LateImports
 
 __all__ = ["Observing", "Sees"]
 
@@ -158,13 +156,13 @@ _LIBRARIES: Mapping[str, Callable[[Any, Sees], list[tuple[Any, str, Any]]]] = {
 }
 
 
-class Observing(MetaPathFinder):
+class Observing(LateImports):
     """Puts the observer in front of every client that is imported, now or later; `stop` puts all back."""
 
     def __init__(self, sees: Sees) -> None:
+        super().__init__(_LIBRARIES, self._install)
         self.sees = sees
         self._done: list[tuple[Any, str, Any, Any]] = []
-        self._inside: set[str] = set()
 
     def start(self) -> None:
         """Begin to watch."""
@@ -172,12 +170,11 @@ class Observing(MetaPathFinder):
             module = sys.modules.get(name)
             if module is not None:
                 self._install(name, module)
-        sys.meta_path.insert(0, self)
+        self.install()
 
     def stop(self) -> None:
         """Put everything back, newest first; where somebody patched on top, theirs is left alone."""
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
+        self.remove()
         for owner, name, before, ours in reversed(self._done):
             if vars(owner).get(name) is ours:
                 setattr(owner, name, before)
@@ -192,39 +189,3 @@ class Observing(MetaPathFinder):
             ours = wrap(before)
             setattr(owner, attribute, ours)
             self._done.append((owner, attribute, before, ours))
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """The spec the other finders give, with a loader that comes back when the module is there."""
-        if fullname not in _LIBRARIES or fullname in self._inside:
-            return None
-        self._inside.add(fullname)
-        try:
-            spec = find_spec(fullname)
-        finally:
-            self._inside.discard(fullname)
-        if spec is None or spec.loader is None:
-            return None
-        spec.loader = _Loading(spec.loader, lambda module: self._install(fullname, module))
-        return spec
-
-
-class _Loading(Loader):
-    def __init__(self, loader: Any, then: Callable[[ModuleType], None]) -> None:
-        self._loader, self._then = loader, then
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        made: ModuleType | None = self._loader.create_module(spec)
-        return made
-
-    def exec_module(self, module: ModuleType) -> None:
-        # The module is to look as if nobody had stood between.
-        if module.__spec__ is not None:
-            module.__spec__.loader = self._loader
-        module.__loader__ = self._loader
-        self._loader.exec_module(module)
-        self._then(module)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._loader, name)

@@ -110,7 +110,7 @@ class Growing:
                     known.requests += 1
                 provider = known.frame.provider
                 providers[provider] = providers.get(provider, 0) + 1
-        except (ValueError, StopIteration, IndexError, RecursionError):
+        except (ValueError, IndexError, RecursionError):
             # No UTF-8, no JSON, or not where it is looked for.
             return None
         if not _apart(begun):
@@ -202,10 +202,18 @@ def _apart(begun: Sequence[_Conversation]) -> bool:
 
 
 def _elements(text: str, at: int) -> tuple[list[Any], int]:
-    """The values of a list from one of them on, at least one, and where the last one ends."""
+    """The values of a list from one of them on, at least one, and where the last one ends.
+
+    Raises:
+        ValueError, IndexError: it is no list.
+    """
     values = []
     while True:
-        value, end = _scan(text, _skip(text, at))
+        try:
+            value, end = _scan(text, _skip(text, at))
+        except StopIteration:
+            # By this the library says that there is no value.
+            raise ValueError("no list") from None
         values.append(value)
         at = _skip(text, end)
         if text[at] == "]":

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import partial
-from importlib.abc import Loader, MetaPathFinder
-from importlib.machinery import ModuleSpec
-from importlib.util import find_spec
 from inspect import iscoroutinefunction
 from types import ModuleType
 from typing import Any
 
 from pytest_cachesafe.providers.capture.transports.patches import hub
+from pytest_cachesafe.providers.late_imports import LateImports
 
 __all__ = ["LIBRARIES", "Watcher", "install_imported"]
 
@@ -97,54 +95,14 @@ def install_imported() -> None:
     _cassettes()
 
 
-class Watcher(MetaPathFinder):
-    """First in `sys.meta_path` while a capture runs: one look into a dict for every other import."""
+class Watcher(LateImports):
+    """Patches what is imported while a capture runs."""
 
     def __init__(self) -> None:
-        self._inside: set[str] = set()
-
-    def find_spec(
-        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-    ) -> ModuleSpec | None:
-        """The spec that the other finders give, with a loader that patches afterwards."""
-        if fullname not in LIBRARIES or fullname in self._inside:
-            return None
-        self._inside.add(fullname)
-        try:
-            spec = find_spec(fullname)
-        finally:
-            self._inside.discard(fullname)
-        if spec is None or spec.loader is None:
-            return None
-        spec.loader = _Patching(spec.loader, LIBRARIES[fullname])
-        return spec
-
-    def install(self) -> None:
-        """Begin to watch."""
-        sys.meta_path.insert(0, self)
-
-    def remove(self) -> None:
-        """Stop; somebody may have emptied the list meanwhile."""
-        if self in sys.meta_path:
-            sys.meta_path.remove(self)
+        super().__init__(LIBRARIES, _arrived)
 
 
-class _Patching(Loader):
-    def __init__(self, loader: Any, install: Callable[[Any], None]) -> None:
-        self._loader, self._install = loader, install
-
-    def create_module(self, spec: ModuleSpec) -> ModuleType | None:
-        made: ModuleType | None = self._loader.create_module(spec)
-        return made
-
-    def exec_module(self, module: ModuleType) -> None:
-        # The module is to look as if nobody had stood between; resources are found through its loader.
-        if module.__spec__ is not None:
-            module.__spec__.loader = self._loader
-        module.__loader__ = self._loader
-        self._loader.exec_module(module)
-        if hub.gate() is not None:
-            self._install(module)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._loader, name)
+def _arrived(name: str, module: ModuleType) -> None:
+    # The import may have outlasted the capture.
+    if hub.gate() is not None:
+        LIBRARIES[name](module)
