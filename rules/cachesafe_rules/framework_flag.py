@@ -17,6 +17,9 @@ class FrameworkFlag(ArrivalRule):
     What it costs depends on what is added: a time down to the second makes every request a new prompt (error), a date
     costs one rewrite a day (note), a location or session state separates users and sessions (warning).
 
+    Silent where the project itself declares the switch, as a field or parameter that is not handed on: what it does
+    there is for the project to say, and its clock is looked for as any other.
+
     ## What to do
 
     Switch it off. Give the time in the newest user message, once per session, cut to the day at the price of one

@@ -46,14 +46,15 @@ def construct(engine: Engine, frame: Frame, node: ast.Call, cls: ClassInfo, argu
             arguments.nodes,
             arguments.rest,
         )
-        if not any(value.all_atoms() for value in arguments.every()):
-            return made
         given = {
             k: v
             for k, (v, _) in bind_arguments(
                 init, arguments.positional, arguments.keywords, made, arguments.nodes, node, arguments.rest
             ).items()
         }
+        if not any(value.all_atoms() for value in arguments.every()):
+            # What others of its class are made with is none of its business, if all that it is given is seen.
+            return made if _is_open(node) else Value(shape=Obj(cls, None, (init.key, given)))
         for name, value in attributes_with_parameters(engine, cls).items():
             fields[name] = substitute(value, init.key, given, None)
         return Value(_text_of(fields) if _is_text(engine, cls) else EMPTY, Obj(cls, fields, (init.key, given)))
@@ -70,6 +71,11 @@ def construct(engine: Engine, frame: Frame, node: ast.Call, cls: ClassInfo, argu
                 cls.constructed[name] = value if old is None else join(old, value)
                 engine.grown.add(cls.key)
     return Value(_text_of(fields) if text else EMPTY, Obj(cls, fields))
+
+
+def _is_open(node: ast.Call) -> bool:
+    """Whether a call hands over more than it names: `*args`, `**options`."""
+    return any(keyword.arg is None for keyword in node.keywords) or any(isinstance(a, ast.Starred) for a in node.args)
 
 
 def _is_text(engine: Engine, cls: ClassInfo) -> bool:

@@ -11,6 +11,7 @@ from cachesafe_rules.observers import is_screen, writes_a_log
 from pytest_cachesafe.lint.flow.arrive import arrive, hit
 from pytest_cachesafe.lint.flow.atoms import EMPTY, Atom
 from pytest_cachesafe.lint.flow.classes import annotated_names, base_words, find_method, mro
+from pytest_cachesafe.lint.flow.declared import is_own_switch
 from pytest_cachesafe.lint.flow.marks import added_to_chat, role_of, role_word
 from pytest_cachesafe.lint.flow.messages import message, tools, user_text
 from pytest_cachesafe.lint.flow.module import dotted_name
@@ -49,7 +50,7 @@ def sinks_of_call(
     engine: Engine, frame: Frame, node: ast.Call, function: Value, spelt: str, last: str, arguments: Arguments
 ) -> Value | None:
     """Write down what arrives by this call; a value where the call makes a message or a template."""
-    _flags(engine, frame, node, last, arguments)
+    _flags(engine, frame, function, last, arguments)
     _keywords(engine, frame, node, function, last, arguments)
     made = _message(engine, frame, node, function, spelt, last, arguments)
     if made is not None:
@@ -57,10 +58,12 @@ def sinks_of_call(
     return _template(engine, frame, node, spelt, last, arguments)
 
 
-def _flags(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments: Arguments) -> None:
+def _flags(engine: Engine, frame: Frame, function: Value, last: str, arguments: Arguments) -> None:
     for name, (value, where) in arguments.keywords.items():
         flag = engine.tables.flags.get(name)
         if flag is None or not isinstance(value.shape, Const) or value.shape.value is not True:
+            continue
+        if is_own_switch(engine, function, name):
             continue
         kind, granularity, adds = flag
         span = engine.span(frame.module, where)

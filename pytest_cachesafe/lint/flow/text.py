@@ -45,8 +45,15 @@ def shown(engine: Engine, frame: Frame, value: Value, node: ast.AST) -> Value:
 def evaluate_fstring(engine: Engine, frame: Frame, node: ast.JoinedStr) -> Value:
     """`f"…"`: a format such as `{now:%Y}` cuts a clock."""
     atoms = EMPTY
+    written = ""
+    is_line = not any("\n" in str(part.value) for part in node.values if isinstance(part, ast.Constant))
     for part in node.values:
-        if isinstance(part, ast.FormattedValue):
+        if isinstance(part, ast.Constant):
+            written += str(part.value)
+        elif isinstance(part, ast.FormattedValue):
+            if is_line and written.rfind("$(") > written.rfind(")"):
+                # A command in a command line: the shell puts what it prints in the place of `$(cat path)`.
+                continue
             value = evaluate(engine, frame, part.value)
             spec = part.format_spec
             if isinstance(spec, ast.JoinedStr) and any(

@@ -284,9 +284,18 @@ def _join_shapes(a: Shape | None, b: Shape | None) -> Shape | None:
         fields = dict(a.fields)
         for key, value in b.fields.items():
             fields[key] = join(fields[key], value) if key in fields else value
-        return Obj(a.cls, fields, a.made or b.made, a.above or b.above)
+        return Obj(a.cls, fields, _joined_made(a.made, b.made), a.above or b.above)
     if isinstance(a, Lambda) and isinstance(b, Lambda):
         return Lambda(join(a.result, b.result))
     if isinstance(a, Const) and isinstance(b, Const):
         return a if a.value == b.value else None
     return a if isinstance(b, Const) else b if isinstance(a, Const) else a
+
+
+def _joined_made(
+    a: tuple[str, dict[str, Value]] | None, b: tuple[str, dict[str, Value]] | None
+) -> tuple[str, dict[str, Value]] | None:
+    """What an object may be made with that is one or the other."""
+    if a is None or b is None or a is b or a[0] != b[0]:
+        return a or b
+    return a[0], {name: join(a[1].get(name, NOTHING), b[1].get(name, NOTHING)) for name in {**a[1], **b[1]}}

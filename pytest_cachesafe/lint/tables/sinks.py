@@ -240,3 +240,5 @@ FLAGS: dict[str, tuple[str, str, str]] = {
     "inject_date": ("flag", "day", "the current date"),
     "add_memories_to_context": ("flag", "call", "recalled memories"),
 }
+# The packages that have those switches: in their own repositories, classes of these folders mean what the table says.
+FLAG_PACKAGES = frozenset(("agno", "phi", "crewai"))
