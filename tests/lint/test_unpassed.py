@@ -107,3 +107,12 @@ def test_other_projects_may_give_what_a_distribution_offers(tmp_path: Path) -> N
 def test_the_first_page_tells_of_options(tmp_path: Path) -> None:
     (tmp_path / "README.md").write_text("Call `reply` with a place.\n", encoding="utf-8")
     assert told(tmp_path, clerk=CHAT, app=CALL) == ["clerk.py"]
+
+
+def test_a_call_that_counts_for_its_name_reads_what_is_inside(tmp_path: Path) -> None:
+    recall = "        def recall_memory():\n            if self.clock is None:\n                return []\n"
+    recall += "            return self.name.recall_memories(history)\n\n        found = recall_memory()\n"
+    clerk = CLERK.replace("    text = 'You help.'\n", f"    text = 'You help.'\n{recall}", 1)
+    clerk = clerk.replace("self.name and self.clock is not None", "found").replace("datetime.now()", "found")
+    assert told(tmp_path / "a", clerk=clerk, app=MAKE) == []
+    assert told(tmp_path / "b", clerk=clerk, app=MAKE.replace("'Ann'", "'Ann', print")) == ["clerk.py"]

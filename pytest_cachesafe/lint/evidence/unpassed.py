@@ -48,15 +48,18 @@ class Unpassed:
         self._facts = ProjectFacts(self._files, read)
         self._given: dict[tuple[str, str, str, bool], bool] = {}
         self._rows: dict[tuple[str, int], bool] = {}
+        # The names of the functions around rows.
+        self._around: dict[tuple[str, int], set[str]] = {}
 
     def holds(self, report: Report) -> bool:
         """Whether the place of a report, or each place where its values are read, never runs."""
-        places = [
-            (s["filename"], s["row"]) for s in report.data.get("sources") or () if {"filename", "row"} <= s.keys()
-        ]
         if self._never(report.span.filename, report.span.row):
             return True
-        return bool(places) and all(self._never(*place) for place in places)
+        read = [s for s in report.data.get("sources") or () if {"filename", "row", "api"} <= s.keys()]
+        dead = [s for s in read if self._never(s["filename"], s["row"])]
+        # A call that counts for its name reads what is read inside of the function.
+        held = {name for s in dead for name in self._around[s["filename"], s["row"]]}
+        return bool(dead) and all(s in dead or s["api"].rstrip("()").rpartition(".")[2] in held for s in read)
 
     def _never(self, name: str, row: int) -> bool:
         if (name, row) not in self._rows:
@@ -72,6 +75,7 @@ class Unpassed:
         while (below := _below(path[-1], row)) is not None:
             guards += [(len(path), guard) for guard in _guards(path[-1], below)]
             path.append(below)
+        self._around[name, row] = {node.name for node in path if isinstance(node, _Function)}
         return any(self._waits(name, path[:depth], guard) for depth, guard in guards)
 
     def _waits(self, name: str, path: list[ast.AST], guard: _Guard) -> bool:
