@@ -293,6 +293,7 @@ class Pipeline:
         from pytest_cachesafe.lint.evidence.one_shot import OneShot
         from pytest_cachesafe.lint.evidence.overridden import Overridden
         from pytest_cachesafe.lint.evidence.persons import Persons
+        from pytest_cachesafe.lint.evidence.unpassed import Unpassed
         from pytest_cachesafe.lint.evidence.unused import unused
         from pytest_cachesafe.lint.flow.analysis import settle
 
@@ -334,8 +335,12 @@ class Pipeline:
         rows = {name: {report.span.row for _, report in reports} for name, reports in told.items() if reports}
         overridden = Overridden(self.project.files, self._text)
         never = {name: overridden.rows(name, asked) for name, asked in rows.items()}
-        for name, dead in (*Called(self.project.files, self._text).dead(rows).items(), *never.items()):
+        called = Called(self.project.files, self._text)
+        for name, dead in (*called.dead(rows).items(), *never.items()):
             told[name] = [(rule, report) for rule, report in told[name] if report.span.row not in dead]
+        unpassed = Unpassed(self.project.files, self._text, called.is_told)
+        for name in told:
+            told[name] = [(rule, report) for rule, report in told[name] if not unpassed.holds(report)]
         folded = {name: fold(reports) for name, reports in told.items() if reports}
         self._examiner.rest(wholly=any(self._size(name) > LONG for name in folded if name in self.project.files))
         concluded = Concluder(self.project, self.store, self._text).conclude(folded, problems, commented)

@@ -117,7 +117,7 @@ class Called:
             self._look(name, data, left, out)
         for target, facts in wanted.items():
             heard = beside[target] or target in self._shown
-            if out[target] is not None and (not heard or self._is_told(facts.name, target.file)):
+            if out[target] is not None and (not heard or self.is_told(facts.name, target.file)):
                 out[target] = None
         return out
 
@@ -217,7 +217,7 @@ class Called:
             return True
         return facts.owner in other.bases or (owner in facts.bases and use.form == "own")
 
-    def _is_told(self, word: str, file: str) -> bool:
+    def is_told(self, word: str, file: str) -> bool:
         """Whether the settings or the first page of a project around a file name a function: the entry of a program,
         something to call from elsewhere."""
         spelt = re.compile(rb"\b" + re.escape(word.encode()) + rb"\b")
