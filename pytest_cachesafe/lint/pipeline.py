@@ -287,14 +287,10 @@ class Pipeline:
         from cachesafe_rules.folding import fold
         from cachesafe_rules.model import ModuleView
         from pytest_cachesafe.lint.conclude import Concluder
-        from pytest_cachesafe.lint.evidence.called import Called
-        from pytest_cachesafe.lint.evidence.mechanism import Mechanism
         from pytest_cachesafe.lint.evidence.offered import Offered
-        from pytest_cachesafe.lint.evidence.one_shot import OneShot
-        from pytest_cachesafe.lint.evidence.overridden import Overridden
         from pytest_cachesafe.lint.evidence.persons import Persons
-        from pytest_cachesafe.lint.evidence.unpassed import Unpassed
         from pytest_cachesafe.lint.evidence.unused import unused
+        from pytest_cachesafe.lint.evidence.weigh import weighed
         from pytest_cachesafe.lint.flow.analysis import settle
 
         persons = Persons(self.project.files, self._text)
@@ -326,21 +322,7 @@ class Pipeline:
             view = ModuleView(name, seen)
             for rule in self.project.rules.on_flows():
                 told.setdefault(name, []).extend((rule, report) for report in self._examiner.checked(rule, name, view))
-        told = {name: reports for name, reports in told.items() if not is_archived(name)}
-        seen_to_cost = Mechanism(list(self.project.files), self._text)
-        for name in told:
-            told[name] = [(rule, report) for rule, report in told[name] if seen_to_cost.shown(rule.code, report)]
-            once = OneShot(name, self._text)
-            told[name] = [(rule, report) for rule, report in told[name] if not once.holds(rule.code, report)]
-        rows = {name: {report.span.row for _, report in reports} for name, reports in told.items() if reports}
-        overridden = Overridden(self.project.files, self._text)
-        never = {name: overridden.rows(name, asked) for name, asked in rows.items()}
-        called = Called(self.project.files, self._text)
-        for name, dead in (*called.dead(rows).items(), *never.items()):
-            told[name] = [(rule, report) for rule, report in told[name] if report.span.row not in dead]
-        unpassed = Unpassed(self.project.files, self._text, called.is_told)
-        for name in told:
-            told[name] = [(rule, report) for rule, report in told[name] if not unpassed.holds(report)]
+        told = weighed({n: r for n, r in told.items() if not is_archived(n)}, list(self.project.files), self._text)
         folded = {name: fold(reports) for name, reports in told.items() if reports}
         self._examiner.rest(wholly=any(self._size(name) > LONG for name in folded if name in self.project.files))
         concluded = Concluder(self.project, self.store, self._text).conclude(folded, problems, commented)

@@ -1,0 +1,43 @@
+"""Which reports stay: those whose cost the code shows, in code that runs, with something behind them to lose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from pytest_cachesafe.lint.evidence.called import Called
+from pytest_cachesafe.lint.evidence.mechanism import Mechanism
+from pytest_cachesafe.lint.evidence.one_shot import OneShot
+from pytest_cachesafe.lint.evidence.overridden import Overridden
+from pytest_cachesafe.lint.evidence.unpassed import Unpassed
+
+if TYPE_CHECKING:
+    from cachesafe_rules.api import Report, Rule
+
+__all__ = ["weighed"]
+
+
+def weighed(
+    told: Mapping[str, Sequence[tuple[Rule, Report]]], files: Sequence[str], read: Callable[[str], bytes | None]
+) -> dict[str, list[tuple[Rule, Report]]]:
+    """The reports by file without those that cost nothing; what looks at one file is asked before what looks at all.
+
+    `files` are those of the project, `read` gives the bytes of one.
+    """
+    shown = Mechanism(files, read)
+    left: dict[str, list[tuple[Rule, Report]]] = {}
+    for name, reports in told.items():
+        once = OneShot(name, read)
+        left[name] = [
+            (r, report) for r, report in reports if shown.shown(r.code, report) and not once.holds(r.code, report)
+        ]
+    rows = {name: {report.span.row for _, report in reports} for name, reports in left.items() if reports}
+    overridden = Overridden(files, read)
+    called = Called(files, read)
+    never = {name: overridden.rows(name, asked) for name, asked in rows.items()}
+    for name, dead in (*called.dead(rows).items(), *never.items()):
+        left[name] = [(rule, report) for rule, report in left[name] if report.span.row not in dead]
+    unpassed = Unpassed(files, read, called.is_told)
+    return {
+        name: [(r, report) for r, report in reports if not unpassed.holds(report)] for name, reports in left.items()
+    }
