@@ -11,7 +11,7 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -210,7 +210,7 @@ def walk(settings: Settings, start: str = "", *, whole: bool = True) -> Tree:
             continue
         names = {entry.name for entry in entries}
         package = "__init__.py" in names
-        if folder != start and ("pyvenv.cfg" in names or ((built or not whole) and not package)):
+        if folder != start and (_is_environment(names) or ((built or not whole) and not package)):
             continue
         tree.folders.add(folder)
         if folder and "pyproject.toml" in names:
@@ -377,6 +377,16 @@ def _take_file(
         found.excluded.append(f"{item.text}: neither Python nor a prompt template")
 
 
+# Where a virtual environment has its interpreter.
+_TOOLS = ("bin", "Scripts")
+
+
+def _is_environment(names: Iterable[str]) -> bool:
+    """Whether a folder is a virtual environment: its file alone may have strayed into a folder of source."""
+    names = set(names)
+    return "pyvenv.cfg" in names and not names.isdisjoint(_TOOLS)
+
+
 def _left_out(name: str, found: Discovery) -> str | None:
     """Why a walk would not come to this file; None where it would."""
     settings = found.settings_for(name)
@@ -389,7 +399,7 @@ def _left_out(name: str, found: Discovery) -> str | None:
         built = last in BUILT and not (found.settings.root / folder / "__init__.py").is_file()
         if last in FOREIGN or (habit and (last in BY_HABIT or built)):
             return f"excluded by default: folder {last!r}"
-        if os.path.lexists(found.settings.root / folder / "pyvenv.cfg"):
+        if _is_environment(name for name in ("pyvenv.cfg", *_TOOLS) if (found.settings.root / folder / name).exists()):
             return f"excluded by default: folder {last!r} is a virtual environment"
     return None
 

@@ -17,6 +17,8 @@ _CONSTRUCTED = {"System": "system", "Developer": "system", "Human": "user", "Use
                 "Assistant": "assistant", "Tool": "tool"}  # fmt: skip
 
 
+# Where something is added, what, whether it is several, and under which conditions.
+_Step = tuple[Span, Expr, bool, tuple[Condition, ...]]
 _ROLES = frozenset({"system", "developer", "user", "human", "assistant", "tool"})
 
 
@@ -44,8 +46,9 @@ def role_and_content(item: Expr) -> tuple[str, Expr | None]:
 
 
 def assembled_lists(shape: Shape) -> list[MessageList]:
-    """One list for each name that a function starts with a list display and appends messages to, in the order of the
-    source. What is appended in a loop stands as one item of role "*": the loop's iterable."""
+    """The lists of each name that a function starts with a list display and appends messages to, in the order of the
+    source: one, or one for each branch of an `if` where both append. What is appended in a loop stands as one item of
+    role "*": the loop's iterable."""
     known = shape.view.memo.get("assembled")
     if isinstance(known, list):
         return known
@@ -55,17 +58,13 @@ def assembled_lists(shape: Shape) -> list[MessageList]:
         if binding.operator != "=" or target is None or value is None or target.kind != "name":
             continue
         if value.kind == "list" and binding.function:
-            found = _assembled(shape, binding.function, target, value, binding.conditions)
-            if found is not None:
-                out.append(found)
+            out += _assembled(shape, binding.function, target, value, binding.conditions)
     shape.view.memo["assembled"] = out
     return out
 
 
-def _assembled(
-    shape: Shape, function: str, name: Expr, first: Expr, outer: tuple[Condition, ...]
-) -> MessageList | None:
-    steps: list[tuple[Span, Expr, bool, tuple[Condition, ...]]] = []
+def _assembled(shape: Shape, function: str, name: Expr, first: Expr, outer: tuple[Condition, ...]) -> list[MessageList]:
+    steps: list[_Step] = []
     for call in shape.mutations(function, name):
         method = last_part(call.name)
         if (
@@ -79,12 +78,33 @@ def _assembled(
         if binding.operator == "+=" and binding.value is not None and binding.span > first.span:
             steps.append((binding.span, binding.value, True, binding.conditions))
         elif binding.operator == "=" and binding.span > first.span:
-            return None
-    if not steps:
-        return None
+            return []
+    made = [_joined(first, branch, function, outer) for branch in _branches(sorted(steps, key=lambda s: s[0]))]
+    return [found for found in made if found is not None]
+
+
+def _branches(steps: list[_Step], depth: int = 3) -> list[list[_Step]]:
+    """The steps that one run can take: those of one branch only of an `if` that has steps in both."""
+    sides: dict[int, set[bool]] = {}
+    for step in steps:
+        for condition in step[3]:
+            if condition.kind == "if" and condition.test is not None:
+                sides.setdefault(id(condition.test), set()).add(condition.negated)
+    both = next((test for test, seen in sides.items() if len(seen) > 1), None)
+    if both is None or not depth:
+        return [steps] if steps else []
+    out = []
+    for side in (False, True):
+        out += _branches(
+            [s for s in steps if not any(id(c.test) == both and c.negated is not side for c in s[3])], depth - 1
+        )
+    return out
+
+
+def _joined(first: Expr, steps: list[_Step], function: str, outer: tuple[Condition, ...]) -> MessageList | None:
     items = [_item(element) for element in first.items]
     loops: set[int] = set()
-    for _, value, many, conditions in sorted(steps, key=lambda step: step[0]):
+    for _, value, many, conditions in steps:
         inner = [condition for condition in conditions if condition not in outer]
         loop = next((condition for condition in inner if condition.kind == "for"), None)
         if any(condition.kind in ("except", "while") for condition in inner):

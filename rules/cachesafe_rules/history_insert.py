@@ -9,7 +9,7 @@ from cachesafe_rules.assembled import assembled_lists, role_and_content
 from cachesafe_rules.changing import changing_value
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, walk, words_of_name
 from cachesafe_rules.kept import holds_sent
-from cachesafe_rules.model import Call, Expr, MessageList
+from cachesafe_rules.model import Call, Expr, MessageList, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Shape, shape_of
 from cachesafe_rules.turns import is_setup
@@ -139,8 +139,10 @@ class HistoryInsert(Rule):
                     call.span,
                     help=_HELP,
                 )
+        seen: set[Span] = set()
         for found in [*context.view.lists, *assembled_lists(shape)]:
-            if (item := _newest_first(shape, found)) is not None:
+            if (item := _newest_first(shape, found)) is not None and item.span not in seen:
+                seen.add(item.span)
                 yield Report(
                     "the new message stands before the history, so every turn moves all earlier messages",
                     item.span,

@@ -61,12 +61,14 @@ def test_what_is_never_walked(tmp_path: Path) -> None:
     ]
     habits = ["venv/x.py", "a/vendor/x.py", "third_party/x.py", "build/lib/x.py", "dist/x.py"]
     make(tmp_path, "x.py", ".github/x.py", "a/build/__init__.py", "a/build/x.py", *outside, *habits)
-    make(tmp_path / "named", "pyvenv.cfg", "lib/x.py", config=None)
-    own = [".github/x.py", "a/build/__init__.py", "a/build/x.py", "x.py"]
+    make(tmp_path / "named", "pyvenv.cfg", "bin/python", "lib/x.py", config=None)
+    # A file that strayed there makes no environment of a folder of source.
+    make(tmp_path / "strayed", "pyvenv.cfg", "y.py", config=None)
+    own = [".github/x.py", "a/build/__init__.py", "a/build/x.py", "strayed/y.py", "x.py"]
     assert names(found(tmp_path).files) == own
     # `exclude` takes the place of the habits, never of what is no one's own code.
     assert names(found(tmp_path, exclude=["third_party"]).files) == sorted([*own, *habits[:2], *habits[3:]])
-    assert names(found(tmp_path, extend_exclude=[".github", "x.py"]).files) == ["a/build/__init__.py"]
+    assert names(found(tmp_path, extend_exclude=[".github", "x.py", "strayed"]).files) == ["a/build/__init__.py"]
 
 
 def test_a_root_inside_installed_code_is_walked(tmp_path: Path) -> None:
@@ -106,7 +108,7 @@ def test_a_path_given_twice_counts_once(tmp_path: Path) -> None:
 
 def test_files_given_by_name_honour_excludes(tmp_path: Path) -> None:
     make(tmp_path, "gen/x.py", "vendor/x.py", "a/build/x.py", "pkg/build/__init__.py", "pkg/build/x.py", "own/y.py")
-    make(tmp_path / "own", "pyvenv.cfg", config=None)
+    make(tmp_path / "own", "pyvenv.cfg", "Scripts/python.exe", config=None)
     given_names = ["gen/x.py", "vendor/x.py", "a/build/x.py", "pkg/build/x.py", "own/y.py"]
     got = found(tmp_path, *given_names, extend_exclude=["gen"])
     assert names(got.files) == ["pkg/build/x.py"]

@@ -366,7 +366,7 @@ MISSING = (
     ("program", "old", "new", "code"),
     [
         (STORED, "Row(argument_schema=", "Tool(input_schema=", "CSF204"),
-        (PRELOADED, "def __init__(self, store)", "def load(self, store)", "CSF303"),
+        (PRELOADED, "def __init__(self, store)", "def refresh(self, store)", "CSF303"),
         (MISSING, "if not found", "if query", "CSF302"),
     ],
     ids=["stored", "preloaded", "missing"],

@@ -25,6 +25,15 @@ def ask(client, memory, rules, text):
     {kept}
     return client.chat.completions.create(model="m", messages=messages)
 """
+BRANCHES = """
+def ask(client, question, history):
+    messages = [{{"role": "system", "content": "Help."}}]
+    if {test}:
+        messages.append({{"role": "user", "content": question}})
+    {other}
+        messages.extend(history)
+    return client.chat.completions.create(model="m", messages=messages)
+"""
 FIRST = """
 def ask(client, text, history{default}):
     return client.chat.completions.create(model="m", messages=[{{"role": "user", "content": {text}}}, *history])
@@ -109,6 +118,7 @@ LOUD = {
     "insert, another test": ("CSF302", _insert("if not note: return None")),
     "stored with it": ("CSF302", KEEP.format(kept="memory.set(messages)")),
     "newest first": ("CSF302", FIRST.format(default="", text="text")),
+    "in front of what is there": ("CSF302", BRANCHES.format(test="question", other="if history:")),
     "summary": ("CSF304", _summary()),
     "summary on each turn": ("CSF304", _summary(test="True")),
     "tail by name": ("CSF304", _summary(tail="recent", call="summarize(messages); recent = messages[-4:]")),
@@ -125,6 +135,7 @@ LOUD = {
     "step": ("CSF307", STEPS.format(loop="for step in range(9):", edit="messages[0]['content'] = f'Step {step}'")),
 }
 QUIET = {
+    "in branches of their own": ("CSF302", BRANCHES.format(test="not history", other="else:")),
     "list just made": ("CSF302", _insert("messages = []")),
     "list looked at": ("CSF302", _insert("if len(messages) > 1: return None")),
     "first message looked at": ("CSF302", _insert("if messages[0]['role'] == 'user': return None")),

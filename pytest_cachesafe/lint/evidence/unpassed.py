@@ -9,11 +9,12 @@ offers it to other projects, no mention of it but calls.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
 from pytest_cachesafe.lint.discover import is_test_path
 from pytest_cachesafe.lint.evidence.called_facts import ProjectFacts
+from pytest_cachesafe.lint.evidence.uses import holds_any
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report
@@ -106,9 +107,9 @@ class Unpassed:
 
     def _set_elsewhere(self, home: str, attribute: str, cls: ast.ClassDef) -> bool:
         """Whether code outside of a class may set an attribute of its objects."""
-        for name, body in self._spelling(attribute):
+        for name, body, rows in self._spelling(attribute):
             for top in body:
-                if name == home and top is cls:
+                if (name == home and top is cls) or not holds_any(top, rows):
                     continue
                 if any(_fills(node, attribute) and not _own(node) for node in ast.walk(top)):
                     return True
@@ -134,12 +135,12 @@ class Unpassed:
         plain = [arg.arg for arg in (*node.args.posonlyargs, *node.args.args)]
         place = plain.index(word) - bool(owner) if word in plain else 1000
         calls = 0
-        for name, body in self._spelling(asked):
+        for name, body, rows in self._spelling(asked):
             if name.endswith("__init__.py"):
                 if _is_offered(name, self._files):
                     return False
                 continue
-            for call, around in _mentions(body, asked, makes):
+            for call, around in _mentions(body, asked, makes, rows):
                 if call is None:
                     return False
                 calls += 1
@@ -157,11 +158,24 @@ class Unpassed:
                     return False
         return calls > 0
 
-    def _spelling(self, word: str) -> Iterator[tuple[str, list[ast.stmt]]]:
+    def _spelling(self, word: str) -> Iterator[tuple[str, list[ast.stmt], list[int]]]:
+        """The files that spell a word, with the rows in which they do."""
+        spelt = word.encode()
         for name in self._files:
             data = self._read(name)
-            if data is not None and word.encode() in data:
-                yield name, self._facts.body(name, data)
+            if data is not None and spelt in data:
+                yield name, self._facts.body(name, data), _rows(data, spelt)
+
+
+def _rows(data: bytes, word: bytes) -> list[int]:
+    """Rows from 1, in order."""
+    rows = [1]
+    last = 0
+    at = data.find(word)
+    while at >= 0:
+        rows.append(rows[-1] + data.count(b"\n", last, at))
+        last, at = at, data.find(word, at + 1)
+    return rows[1:]
 
 
 def _is_offered(name: str, files: Collection[str]) -> bool:
@@ -279,12 +293,14 @@ def _own(node: ast.AST) -> bool:
 
 
 def _mentions(
-    body: list[ast.stmt], word: str, makes: bool
+    body: list[ast.stmt], word: str, makes: bool, rows: Sequence[int]
 ) -> Iterator[tuple[ast.Call | None, tuple[_Function, str] | None]]:
     """The calls of a name, each with the function and class around it; None for what may hand the name on."""
     stack: list[tuple[ast.AST, tuple[_Function, str] | None, str]] = [(node, None, "") for node in body]
     while stack:
         node, around, cls = stack.pop()
+        if not holds_any(node, rows):
+            continue
         children: list[ast.AST] = list(ast.iter_child_nodes(node))
         if isinstance(node, ast.ClassDef):
             cls = node.name

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from pytest_cachesafe.lint.parse import tree_of
 
-__all__ = ["Definition", "Use", "definitions", "parsed", "uses"]
+__all__ = ["Definition", "Use", "definitions", "holds_any", "parsed", "uses"]
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 # Characters of a string that may be the path of a function.
@@ -76,7 +76,7 @@ def uses(body: list[ast.stmt], words: Collection[str], rows: Sequence[int]) -> I
     stack: list[tuple[ast.AST, str, frozenset[str], ast.Call | None]] = [(node, "", frozenset(), None) for node in body]
     while stack:
         node, inside, bound, call = stack.pop()
-        if not _holds(node, rows):
+        if not holds_any(node, rows):
             continue
         if isinstance(node, Function):
             known = found.get(id(node))
@@ -106,7 +106,7 @@ def uses(body: list[ast.stmt], words: Collection[str], rows: Sequence[int]) -> I
                 stack.append((child, inside, bound, around))
 
 
-def _holds(node: ast.AST, rows: Sequence[int]) -> bool:
+def holds_any(node: ast.AST, rows: Sequence[int]) -> bool:
     """Whether one of the rows lies in a node; nodes without a place are looked into."""
     first = getattr(node, "lineno", None)
     if first is None:
