@@ -397,6 +397,28 @@ def test_parallel_calls_of_one_loop_are_all_sent_before_the_first_reply_begins()
     assert max(e.sent_at or 0 for e in rec.exchanges) < min(e.began_at or 0 for e in rec.exchanges)
 
 
+def test_a_task_that_a_slow_thread_keeps_is_waited_for_a_moment() -> None:
+    import asyncio
+    import time
+
+    httpx2 = pytest.importorskip("httpx2", reason=_WHY)
+    slept = time.sleep
+
+    async def send(client: Any, wait: float) -> None:
+        if wait:
+            await asyncio.to_thread(slept, wait)
+        await client.post("https://api.openai.com/v1/chat/completions", json=body(user(str(wait))))
+
+    async def main(*waits: float) -> None:
+        async with httpx2.AsyncClient() as client:
+            await asyncio.gather(*(send(client, wait) for wait in waits))
+
+    ticks = iter(range(10_000))
+    with capture_traffic(clock=lambda: next(ticks)) as rec:
+        asyncio.run(main(0.0, 0.0, 0.0005))
+    assert max(e.sent_at or 0 for e in rec.exchanges) < min(e.began_at or 0 for e in rec.exchanges)
+
+
 def test_a_reply_of_a_reply_object() -> None:
     with capture_traffic(Reply("said", usage={"input_tokens": 7})) as rec:
         assert sent(rec, body())[1]["usage"]["input_tokens"] == 7

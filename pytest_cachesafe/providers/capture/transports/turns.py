@@ -15,7 +15,11 @@ __all__ = ["others_turn", "others_turn_async"]
 
 # Requests that are started together differ by a few steps of the loop (a first call looks its platform up in a thread).
 _ROUNDS = 20
+# How often a millisecond is waited for a task beside, whose thread the machine may not have let run yet.
+_MOMENTS = 4
 _SLEEP = time.sleep
+# Tasks that have sent and wait here, by loop.
+_HERE: dict[int, int] = {}
 
 
 def others_turn() -> None:
@@ -25,16 +29,28 @@ def others_turn() -> None:
 
 
 async def others_turn_async() -> None:
-    """Between tasks: a few rounds of the loop (asyncio or trio)."""
+    """Between tasks: a few rounds of the loop (asyncio or trio), and a moment for those who wait for a thread."""
     import asyncio
 
     try:
-        asyncio.get_running_loop()
+        loop = asyncio.get_running_loop()
     except RuntimeError:
         trio: Any = sys.modules.get("trio")
         if trio is not None:
             for _ in range(_ROUNDS):
                 await trio.lowlevel.checkpoint()
         return
-    for _ in range(_ROUNDS):
-        await asyncio.sleep(0)
+    here = id(loop)
+    _HERE[here] = _HERE.get(here, 0) + 1
+    try:
+        for _ in range(_ROUNDS):
+            await asyncio.sleep(0)
+        for _ in range(_MOMENTS):
+            # One task waits for those that send; whoever is left beside may still be about to send.
+            if _HERE[here] >= len(asyncio.all_tasks()) - 1:
+                break
+            await loop.run_in_executor(None, _SLEEP, 0.001)
+    finally:
+        _HERE[here] -= 1
+        if not _HERE[here]:
+            del _HERE[here]
