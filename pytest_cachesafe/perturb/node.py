@@ -25,6 +25,7 @@ __all__ = [
     "current_node",
     "pop",
     "push",
+    "refuse_idle",
     "rerun_target",
     "set_rerun_target",
 ]
@@ -209,3 +210,18 @@ def set_rerun_target(target: tuple[str, str] | None) -> None:
 def rerun_target() -> tuple[str, str] | None:
     """(file for the prompts, node id) in the child of a re-run, else None."""
     return _target
+
+
+def refuse_idle(state: NodeState) -> None:
+    """A test was to be run again, and compared nothing.
+
+    Raises:
+        UsageError: it would pass for no reason.
+    """
+    if state.reruns and not state.assert_calls:
+        from pytest_cachesafe.prompt import UsageError
+
+        raise UsageError(
+            "@pytest.mark.cachesafe(rerun=…) compared nothing: the test made no assertion of this package; call "
+            "assert_prefix_stable(…) or the recording's assert_stable()"
+        )

@@ -199,6 +199,16 @@ def test_a_price_for_a_test_in_which_nothing_has_one_is_a_mistake(gated: Any) ->
     gated.run(ok=1).stdout.fnmatch_lines(["*max_cost=…) compared nothing: no check of this test has a price; call *"])
     gated.file("test_a.py", marker + "def test_a():\n    pass\n")
     gated.run(ok=1)
+    # A fixture judges when it ends.
+    late = "@pytest.fixture\ndef late():\n    yield\n    assert_cache_safe(chat(2))\n\n"
+    gated.file(
+        "test_a.py",
+        "import pytest\nfrom pytest_cachesafe.providers.assertions import *\n"
+        + late
+        + marker
+        + "def test_a(late):\n    pass\n",
+    )
+    gated.run()
     # Over a whole class, tests that check nothing are none of its business; nor is a budget of the whole run.
     gated.file("test_a.py", marker + "class TestIt:\n    def test_a(self):\n        pass\n")
     gated.run()
