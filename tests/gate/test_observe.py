@@ -257,3 +257,25 @@ def test_the_test_that_is_told_is_the_one_to_run_next(project: pytest.Pytester) 
     said = run(project, "import agent, pytest\n" + longer).stdout.str()
     assert "test:   test_it.py::test_clock[1] (and 1 more)" in said
     assert "run pytest --cachesafe-observe 'test_it.py::test_clock[1]';" in said
+
+
+TWO = """
+import agent, uuid
+
+def pinned(changes=False):
+    text = f"Session {uuid.uuid4()}. " + agent.MANUAL
+    return lambda: f"Session {uuid.uuid4()}. " + agent.MANUAL if changes else text
+
+def test_two():
+    agent.support(3, pinned())
+    agent.support(2, pinned(CHANGES))
+    agent.support(1, pinned())
+"""
+
+
+def test_two_chats_that_open_alike_are_two(project: pytest.Pytester) -> None:
+    said = run(project, "CHANGES = False\n" + TWO).stdout.str()
+    assert "cachesafe observe: 6 requests in 3 conversations of 1 test keep their prefix" in said
+    said = run(project, "CHANGES = True\n" + TWO).stdout.str()
+    assert "1 conversation loses its prefix:" in said
+    assert "an id, uuid or hash changed at system[0]" in said
