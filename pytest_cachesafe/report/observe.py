@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from shlex import quote
 from typing import TYPE_CHECKING, cast
@@ -90,7 +91,7 @@ def _built(one: Broken, root: str) -> str | None:
     """The line that built the changing text, where the source shows it."""
     from pytest_cachesafe.source import told
 
-    return told(one.lead, one.before, one.cause, root)
+    return told(one.lead, one.before, one.cause, root, os.path.join(root, one.test.partition("::")[0]))
 
 
 def _unjudged(seen: Seen) -> Iterator[str]:

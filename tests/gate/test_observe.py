@@ -279,3 +279,20 @@ def test_two_chats_that_open_alike_are_two(project: pytest.Pytester) -> None:
     said = run(project, "CHANGES = True\n" + TWO).stdout.str()
     assert "1 conversation loses its prefix:" in said
     assert "an id, uuid or hash changed at system[0]" in said
+
+
+HELPER = """
+import agent, itertools
+SECONDS = itertools.count(10)
+MANUAL = "Read it. " * 900
+
+def now_text():
+    return f"10:41:{next(SECONDS)}"
+
+def test_clock():
+    agent.support(2, lambda: now_text() + MANUAL)
+"""
+
+
+def test_a_helper_of_the_test_file_that_opens_the_prompt_is_named(project: pytest.Pytester) -> None:
+    run(project, HELPER).stdout.fnmatch_lines(["*built:  test_it.py:9, now_text()*"])
