@@ -23,6 +23,8 @@ from pytest_cachesafe.fixtures import (  # noqa: F401  (pytest finds fixtures by
 )
 from pytest_cachesafe.perturb import node
 
+# How many tests there were before any was deselected.
+COLLECTED = pytest.StashKey[int]()
 _DOWNLOAD_VARIABLE = "CACHESAFE_ALLOW_DOWNLOAD"
 _MARKER = (
     "cachesafe({}): options of pytest-cachesafe for one test, class or module, the closest level first; "
@@ -76,9 +78,9 @@ def pytest_configure(config: pytest.Config) -> None:
             keys.__enter__()
             config.add_cleanup(lambda: keys.__exit__(None, None, None))
         if settings["allow_download"].value:
-            before = os.environ.get(_DOWNLOAD_VARIABLE)
-            os.environ[_DOWNLOAD_VARIABLE] = "1"
-            config.add_cleanup(lambda: _restore(before))
+            patch = pytest.MonkeyPatch()
+            patch.setenv(_DOWNLOAD_VARIABLE, "1")
+            config.add_cleanup(patch.undo)
     # Taken out of the environment so that a pytest started by the test itself is not mistaken for the child.
     file, target = os.environ.pop(node.FILE_VARIABLE, None), os.environ.pop(node.NODE_VARIABLE, None)
     if file and target:
@@ -95,13 +97,6 @@ def _lock_may_count(config: pytest.Config) -> bool:
 
     # The change that a CI looks at may have taken it away.
     return any(map(os.environ.get, BASE_VARIABLES))
-
-
-def _restore(value: str | None) -> None:
-    if value is None:
-        os.environ.pop(_DOWNLOAD_VARIABLE, None)
-    else:
-        os.environ[_DOWNLOAD_VARIABLE] = value
 
 
 class _Child:
@@ -145,6 +140,7 @@ def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config
         from pytest_cachesafe.lint.items import lint_items
 
         items.extend(lint_items(session))
+    config.stash[COLLECTED] = len(items)
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:
@@ -228,23 +224,25 @@ def pytest_runtest_makereport(
     return report
 
 
+def _said(reporter: Any) -> bool:
+    """Whether a test had something to say: nothing is loaded for the others."""
+    ended = (r for rs in reporter.stats.values() for r in rs if getattr(r, "when", None) == "teardown")
+    return any(name in ("cachesafe_note", "cachesafe_unpriced") for r in ended for name, _ in r.user_properties)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session: pytest.Session, exitstatus: int) -> None:
+    """A marker over a class that sets a price fails the run where none of its tests has one."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if reporter is not None and exitstatus == pytest.ExitCode.OK and _said(reporter):
+        from pytest_cachesafe.report.notes import fail_unpriced
+
+        fail_unpriced(session, reporter)
+
+
 def pytest_terminal_summary(terminalreporter: Any) -> None:
     """What passed tests had to say; nothing if they had nothing to say."""
-    notes: dict[str, list[str]] = {}
-    for reports in terminalreporter.stats.values():
-        for report in reports:
-            if getattr(report, "when", None) == "teardown":
-                for name, value in report.user_properties:
-                    if name == "cachesafe_note":
-                        notes.setdefault(str(value), []).append(report.nodeid)
-    if not notes:
-        return
-    from pytest_cachesafe.report.visible import visible
+    if _said(terminalreporter):
+        from pytest_cachesafe.report.notes import tell
 
-    terminalreporter.section("cachesafe notes")
-    most = len(notes) if terminalreporter.config.get_verbosity() > 0 else 20
-    for text, tests in list(notes.items())[:most]:
-        more = f" (and {len(tests) - 1} more)" if len(tests) > 1 else ""
-        terminalreporter.line(f"{tests[0]}{more}: {visible(text)}")
-    if len(notes) > most:
-        terminalreporter.line(f"… {len(notes) - most} more notes (-v shows all)")
+        tell(terminalreporter)

@@ -14,7 +14,7 @@ from pytest_cachesafe.gate.entry import Entry
 from pytest_cachesafe.gate.lockfile import Lock, parse
 from pytest_cachesafe.usage import UsageError
 
-__all__ = ["Moved", "base_ref", "lock_at", "moved", "refuse_lost"]
+__all__ = ["Moved", "base_ref", "lock_at", "lost", "moved"]
 
 
 def base_ref(environ: Mapping[str, str] = os.environ) -> str | None:
@@ -57,32 +57,32 @@ def lock_at(ref: str, path: str, *, folder: str) -> Lock | None:
     return parse(text, f"{inside} at {ref}")
 
 
-def refuse_lost(path: str, environ: Mapping[str, str] = os.environ) -> None:
-    """In a CI, a lock file that a change takes away: without it nothing is compared, and the run would be green.
+def lost(path: str, environ: Mapping[str, str] = os.environ) -> str | None:
+    """A lock file that a change takes away, in words; None where there was none, or where git cannot tell.
+
+    It is there if the branch that the change goes into had it where the change left that branch. A shallow clone has no
+    such place: then nothing is said, for the base may have got the file since.
 
     Args:
         path: where the lock file is looked for, and is not.
-
-    Raises:
-        UsageError: the branch that the change goes into had one where the change left it, as far as git can tell.
     """
     ref, (folder, name) = base_ref(environ), os.path.split(path)
     if ref is None or ref.startswith("-"):
-        return
+        return None
     # One question to git, which most projects answer with no.
     branch = next((branch for branch in (f"origin/{ref}", ref) if _knows(folder, f"{branch}:./{name}")), None)
     if branch is None:
-        return
+        return None
     try:
         left = _git(folder, "merge-base", branch, "HEAD")
     except UsageError:
-        # A shallow clone: the base may have got the file since.
-        return
-    if _knows(folder, f"{left}:./{name}"):
-        raise UsageError(
-            f"{name} is in {ref} and not here, so that nothing would be compared: bring it back with git checkout "
-            f"{branch} -- {name}, or set cachesafe_gate = false to do without on purpose"
-        )
+        return None
+    if not _knows(folder, f"{left}:./{name}"):
+        return None
+    return (
+        f"{name} is in {ref} and not here, so that nothing is compared: bring it back with git checkout "
+        f"{branch} -- {name}, or set cachesafe_gate = false to do without on purpose"
+    )
 
 
 def _knows(folder: str, name: str) -> bool:

@@ -46,15 +46,28 @@ def settle(report: Any, node: Any) -> None:
 def refuse_unpriced(item: Any, node: Any) -> None:
     """A test that passed was given a budget in USD by its marker, and nothing in it has a price.
 
-    A marker of a class or module may stand over tests that check nothing at all.
+    A marker of a class or module may stand over tests that check something else, or nothing: it fails the run where
+    none of them has a price (`report.notes.unpriced`), and where all of them were to run.
 
     Raises:
         UsageError: it would pass for no reason.
     """
-    if node.settings["max_cost"].origin != "marker" or node.priced:
+    if node.settings["max_cost"].origin != "marker":
         return
-    if node.records or any("max_cost" in mark.kwargs for mark in item.own_markers):
+    if any("max_cost" in mark.kwargs for mark in item.own_markers) and not node.priced:
         raise UsageError(
             "@pytest.mark.cachesafe(max_cost=…) compared nothing: no check of this test has a price; call "
             "assert_cache_safe() or assert_cached() on the requests to a provider, or drop max_cost"
         )
+    owners = {o.nodeid for o, mark in item.iter_markers_with_node("cachesafe") if "max_cost" in mark.kwargs}
+    if node.priced or _all_asked_for(item):
+        for owner in sorted(owners - {item.nodeid}):
+            node.property("cachesafe_priced" if node.priced else "cachesafe_unpriced", owner)
+
+
+def _all_asked_for(item: Any) -> bool:
+    """Whether none of the tests beside this one was left out."""
+    from pytest_cachesafe.plugin import COLLECTED
+
+    named = any("::" in str(arg) for arg in item.config.args)
+    return not named and len(item.session.items) == item.config.stash.get(COLLECTED, -1)

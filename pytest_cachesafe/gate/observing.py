@@ -27,6 +27,9 @@ class ObserveHooks:
         self.observer = Observer()
         self.observing = Observing(self.observer)
         self.seen = Seen()
+        # Of the test that runs: what its earlier attempts sent, and which steps of this one have begun.
+        self._before: Seen | None = None
+        self._begun: set[str] = set()
         self.observing.start()
         config.add_cleanup(self.observing.stop)
         take_from_workers(config, _PAYLOAD, self.take)
@@ -34,13 +37,44 @@ class ObserveHooks:
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
         """Requests belong to the test that runs, its fixtures included."""
+        self._begun.clear()
         try:
             return (yield)
         finally:
-            with collector_paused():
-                found = self.observer.take(item.nodeid)
+            self._take(item)
+            found, self._before = self._before, None
             if found is not None:
                 self.seen.add(found)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        """Plugins that repeat a test set the same item up again."""
+        self._begin("setup", item)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_call(self, item: pytest.Item) -> None:
+        """Some only call it again."""
+        self._begin("call", item)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_pyfunc_call(self, pyfuncitem: pytest.Function) -> None:
+        """Or its function alone."""
+        self._begin("function", pyfuncitem)
+
+    def _begin(self, step: str, item: pytest.Item) -> None:
+        """A step of a test begins: for the second time, another attempt. Nothing is compared across attempts."""
+        if step in self._begun:
+            self._take(item)
+            self._begun.clear()
+        self._begun.add(step)
+
+    def _take(self, item: pytest.Item) -> None:
+        with collector_paused():
+            found = self.observer.take(item.nodeid)
+        if self._before is None:
+            self._before = found
+        elif found is not None:
+            self._before.add_attempt(found)
 
     @pytest.hookimpl(trylast=True)
     def pytest_sessionfinish(self, session: pytest.Session, exitstatus: int) -> None:

@@ -27,15 +27,17 @@ def register(config: pytest.Config, settings: Mapping[str, Any]) -> None:
     if os.environ.get(FILE_VARIABLE):
         # The child of a re-run only renders: what it finds is no finding, and what it wrote would replace the parent's.
         return
+    lock = os.path.join(config.rootpath, DEFAULT_NAME)
     asked = any(settings[name].origin != "default" for name in _GATE)
-    if asked or os.path.lexists(os.path.join(config.rootpath, DEFAULT_NAME)):
+    if asked or os.path.lexists(lock):
         from pytest_cachesafe.gate.hooks import gate_hooks
 
         hooks = gate_hooks(config, settings)
         if hooks is not None:
             config.pluginmanager.register(hooks, "cachesafe-gate")
-    else:
-        _refuse_lost(config)
+    if not config.pluginmanager.hasplugin("cachesafe-gate") and settings["gate"].origin == "default":
+        # With the gate switched off, the file is done without on purpose.
+        _miss(config, lock, informational=bool(settings["informational"].value))
     if settings["report"].value:
         from pytest_cachesafe.gate.collect import Collector, parse_formats
 
@@ -49,12 +51,13 @@ def register(config: pytest.Config, settings: Mapping[str, Any]) -> None:
         config.pluginmanager.register(ObserveHooks(config, settings["redact"].value, fail=fail), "cachesafe-observe")
 
 
-def _refuse_lost(config: pytest.Config) -> None:
+def _miss(config: pytest.Config, lock: str, *, informational: bool) -> None:
     if not any(map(os.environ.get, BASE_VARIABLES)):
         return
-    from pytest_cachesafe.gate.base import refuse_lost
     from pytest_cachesafe.gate.session import in_ci
     from pytest_cachesafe.gate.workers import is_worker
 
     if in_ci() and not is_worker(config):
-        refuse_lost(os.path.join(config.rootpath, DEFAULT_NAME))
+        from pytest_cachesafe.gate.lost import LostLock
+
+        config.pluginmanager.register(LostLock(lock, informational=informational), "cachesafe-lost")

@@ -179,11 +179,12 @@ class _Grouper:
             return None
         request.exact = True
         answer = _text(request.messages[base])
+        # The same system text before the answer: some answers are known, others (that were streamed) are not.
         return max(
             known[-_RECENT:],
             key=lambda r: (
-                r.answered is not None and r.answered == answer,
                 r.system == request.system,
+                r.answered is not None and r.answered == answer,
                 alike(r.system, request.system),
                 r.index,
             ),

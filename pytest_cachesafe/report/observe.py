@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from shlex import quote
 from typing import TYPE_CHECKING, cast
@@ -52,13 +53,14 @@ def _screen(seen: Seen, apart: str, root: str, verbosity: int, mode: Redact) -> 
     if any(s in text for group in shown for text in (group[0].lead, group[0].before) for s in WIRE_SIGNS):
         yield f"  {WIRE_LEGEND}"
     yield ""
-    first = quote(visible(ordered[0][0].test))
+    first = quote(visible(_worst(ordered[0]).test))
     yield f"next: mend the first, run pytest --cachesafe-observe {first}; then keep it so with the fixture llm_traffic"
 
 
 def _group(group: list[Broken], root: str, mode: Redact) -> Iterator[str]:
-    worst = max(group, key=lambda one: one.lost_tokens)
-    more = f" (and {len(group) - 1} more)" if len(group) > 1 else ""
+    worst = _worst(group)
+    others = len({one.test for one in group}) - 1
+    more = f" (and {others} more)" if others else ""
     yield f"  {worst.severity}: {worst.code}: {visible(worst.message)}"
     yield f"    test:   {visible(worst.test)}{more}"
     yield f"    where:  {visible(worst.path or 'the whole request')}"
@@ -81,11 +83,15 @@ def _group(group: list[Broken], root: str, mode: Redact) -> Iterator[str]:
         yield f"    fix:    {visible(worst.help)}"
 
 
+def _worst(group: list[Broken]) -> Broken:
+    return max(group, key=lambda one: one.lost_tokens)
+
+
 def _built(one: Broken, root: str) -> str | None:
     """The line that built the changing text, where the source shows it."""
     from pytest_cachesafe.source import told
 
-    return told(one.lead, one.before, one.cause, root)
+    return told(one.lead, one.before, one.cause, root, os.path.join(root, one.test.partition("::")[0]))
 
 
 def _unjudged(seen: Seen) -> Iterator[str]:

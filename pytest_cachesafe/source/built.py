@@ -34,12 +34,13 @@ class Built(NamedTuple):
         return f"{self.filename}:{self.row}"
 
 
-def built_at(text: str, index: int, root: str) -> Built | None:
+def built_at(text: str, index: int, root: str, near: str = "") -> Built | None:
     """The line that wrote what stands at a character of a prompt; None where no line, or more than one, could be it.
 
     Args:
         text: the prompt, or a part of it around the place; index: of a character in the value that changed.
         root: the project's folder; files below it are looked through, those of libraries are not.
+        near: a file whose folder is looked through first, where the project has more files than can be.
     """
     from pytest_cachesafe.values import value_at
 
@@ -47,11 +48,13 @@ def built_at(text: str, index: int, root: str) -> Built | None:
     start = value.start if value is not None else index
     # A part of the value may be literal itself ("2026-11-30 10:{minute}").
     ends = range(start, max(start, min(index, start + _LONGEST)) + 1)
+    if value is not None and not text[:start]:
+        return _opening(text[value.end :], root, near)
     needle = _needle(text[:start])
     if needle is None:
         return None
     longest, found = 0, dict[tuple[str, int], Built]()
-    for path in _files(root):
+    for path in _all_files(root, near):
         source = _read(path)
         if source is None or needle not in source:
             continue
@@ -65,6 +68,45 @@ def built_at(text: str, index: int, root: str) -> Built | None:
             if length and length == longest:
                 found[name, piece.row] = Built(name, piece.row, piece.value)
     return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _opening(behind: str, root: str, near: str) -> Built | None:
+    """The one line that puts a value in front of this text."""
+    from pytest_cachesafe.source.behind import constants, openings
+
+    first = behind.strip().split("\n")[0][:_LONGEST]
+    # What an escape, or a literal's end, cuts off is not looked for.
+    run = _RUN.match(first)
+    if run is None or len(run[0].strip()) < _LEAST:
+        return None
+    # A literal that is repeated may be short.
+    needle = run[0][:6].rstrip()
+    sources = [
+        (path, source)
+        for path in _all_files(root, near)
+        if path.endswith(".py") and (source := _read(path)) is not None
+    ]
+    names: dict[str, str] = {}
+    for _, source in sources:
+        if needle in source:
+            names |= {name: text for name, text in constants(source).items() if text.lstrip().startswith(needle)}
+    found = {}
+    for path, source in sources:
+        if needle not in source and not any(name in source for name in names):
+            continue
+        for piece in openings(source, names):
+            if len(piece.text.strip()) >= _LEAST and (behind.startswith(piece.text) or piece.text.startswith(behind)):
+                name = os.path.relpath(path, root).replace(os.sep, "/")
+                found[name, piece.row] = Built(name, piece.row, piece.value)
+    return next(iter(found.values())) if len(found) == 1 else None
+
+
+def _all_files(root: str, near: str) -> tuple[str, ...]:
+    files = _files(root)
+    folder = os.path.dirname(near)
+    if not folder or (len(files) < _MOST_FILES and near in files):
+        return files
+    return tuple(dict.fromkeys((*_files(folder), *files)))
 
 
 def _needle(static: str) -> str | None:

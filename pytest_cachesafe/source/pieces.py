@@ -11,6 +11,8 @@ __all__ = ["Piece", "python_pieces", "template_pieces"]
 
 # `{name}` but not `{{`, `%s` and `%(name)s` but not `%%`, `$name`.
 _FIELD = re.compile(r"(?<!\{)\{[^{}]*\}|%(?:\(\w+\))?[#0 +-]*\d*(?:\.\d+)?[diouxXeEfFgGcrsa]|\$\{?\w+\}?")
+# Of `strftime`.
+_TIME = re.compile(r"(?<!%)%[-#]?[A-Za-z]")
 _TEMPLATE_FIELD = re.compile(r"\{\{.*?\}\}|(?<!\{)\{\w+\}", re.DOTALL)
 
 
@@ -37,6 +39,16 @@ def python_pieces(source: str) -> Iterator[Piece]:
                 yield Piece(text, node.right.lineno, _source(node.right))
         elif isinstance(node, ast.Constant) and isinstance(node.value, str) and len(node.value) < 100_000:
             yield from _fields(node)
+        elif isinstance(node, ast.Call) and _name(node.func) == "strftime":
+            for given in node.args:
+                text = given.value if isinstance(given, ast.Constant) and isinstance(given.value, str) else ""
+                found = _TIME.search(text)
+                if found is not None and found.start():
+                    yield Piece(text[: found.start()], node.lineno, _source(node))
+
+
+def _name(node: ast.expr) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
 def _joined(node: ast.JoinedStr) -> Iterator[Piece]:

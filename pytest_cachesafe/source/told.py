@@ -11,18 +11,19 @@ _MADE = frozenset(("timestamp", "date", "time", "id", "hash", "number", "path", 
 
 
 @lru_cache(maxsize=256)
-def told(lead: str, before: str, cause: str | None, root: str) -> str | None:
+def told(lead: str, before: str, cause: str | None, root: str, near: str = "") -> str | None:
     """ "agent.py:7, now_text() (CSF101 clock-in-prefix)"; None where no line is known.
 
     Args:
-        lead: shared text in front of the divergence; before: what stood behind it; root: the project's folder.
+        lead: shared text in front of the divergence; before: what stood behind it.
+        root: the project's folder; near: a file whose folder is looked through in any case.
     """
     from pytest_cachesafe.source.built import built_at
     from pytest_cachesafe.source.rule import rule_at
 
-    if cause not in _MADE or not lead:
+    if cause not in _MADE or not lead + before:
         return None
-    found = built_at(lead + before, len(lead), root)
+    found = built_at(lead + before, len(lead), root, near)
     if found is None:
         return None
     words = f"{found}, {found.value}"

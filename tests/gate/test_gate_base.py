@@ -126,6 +126,52 @@ def test_a_change_that_takes_the_lock_file_away_is_not_green(branch: Any, monkey
     branch.run()
 
 
+@pytest.mark.parametrize("flag", ["--collect-only", "--setup-plan", "--markers", "--fixtures", "--help"])
+def test_a_run_that_only_lists_misses_no_lock_file(branch: Any, flag: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    branch.lock_path.unlink()
+    monkeypatch.setenv("GITHUB_BASE_REF", "main")
+    assert "is in main and not here" not in branch.says(flag)
+
+
+def test_workers_do_not_run_without_the_lock_file(branch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    branch.lock_path.unlink()
+    monkeypatch.setenv("GITHUB_BASE_REF", "main")
+    result = branch.run("-p", "xdist", "-n", "2", ok=4)
+    result.stderr.fnmatch_lines(["*cachesafe.lock.jsonl is in main and not here, so that nothing is compared: *"])
+    assert "passed" not in result.stdout.str()
+
+
+def test_an_informational_run_warns_of_a_lock_file_that_is_gone(branch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    branch.lock_path.unlink()
+    assert "not here" not in branch.says("--cachesafe-informational")
+    monkeypatch.setenv("GITHUB_BASE_REF", "main")
+    for flags in ((), ("-p", "xdist", "-n", "2")):
+        result = branch.run("--cachesafe-informational", *flags)
+        result.stdout.fnmatch_lines(["*cachesafe gate*", "warning: cachesafe.lock.jsonl is in main and not here, *"])
+    branch.pytester.makeini("[pytest]\npythonpath = .\ncachesafe_gate = false\ncachesafe_informational = true\n")
+    assert "not here" not in branch.says()
+
+
+def test_a_shallow_clone_says_nothing_of_a_lock_file_that_may_be_gone(
+    branch: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git(branch.path, "rm", "-qf", "cachesafe.lock.jsonl")
+    git(branch.path, "commit", "-qm", "gone")
+    clone, whole = tmp_path / "clone", tmp_path / "whole"
+    source = f"file://{branch.path}"
+    git(tmp_path, "clone", "-q", "--depth", "1", "-b", "topic", source, str(clone))
+    git(tmp_path, "clone", "-q", "-b", "topic", source, str(whole))
+    monkeypatch.setenv("GITHUB_BASE_REF", "main")
+    monkeypatch.chdir(clone)
+    for flags in ((), ("--cachesafe-informational",)):
+        assert "lock" not in branch.says("--rootdir", str(clone), *flags)
+    git(clone, "fetch", "-q", "--depth", "1", "origin", "main:refs/remotes/origin/main")
+    assert "lock" not in branch.says("--rootdir", str(clone))
+    # With the history that joins the two it is missed.
+    monkeypatch.chdir(whole)
+    branch.run("--rootdir", str(whole), ok=4)
+
+
 def test_without_a_lock_file_on_purpose(branch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GITHUB_BASE_REF", "main")
     branch.lock_path.unlink()

@@ -209,11 +209,49 @@ def test_a_price_for_a_test_in_which_nothing_has_one_is_a_mistake(gated: Any) ->
         + "def test_a(late):\n    pass\n",
     )
     gated.run()
-    # Over a whole class, tests that check nothing are none of its business; nor is a budget of the whole run.
-    gated.file("test_a.py", marker + "class TestIt:\n    def test_a(self):\n        pass\n")
-    gated.run()
+    # A budget of the whole run is none of a single test's business.
     gated.file("test_a.py", STABLE)
     gated.run("--cachesafe-max-cost=0.5")
+
+
+CLASS = """
+from pytest_cachesafe.providers.assertions import *
+
+@pytest.mark.cachesafe(max_cost=9)
+class TestIt:
+    def test_nothing(self):
+        pass
+    def test_shape(self):
+        assert_prefix_stable(chat(2))
+"""
+PAID = "    def test_paid(self):\n        assert_cache_safe(chat(2))\n"
+MODULE = "pytestmark = pytest.mark.cachesafe(max_cost=9)\ndef test_a():\n    pass\n"
+
+
+@pytest.mark.parametrize("flags", [(), ("-p", "xdist", "-n", "2")])
+def test_a_price_for_a_class_in_which_nothing_has_one_fails_the_run(gated: Any, flags: tuple[str, ...]) -> None:
+    gated.file("test_a.py", CLASS)
+    result = gated.run(*flags, ok=1)
+    assert result.parseoutcomes() == {"passed": 2}
+    said = "error: test_a.py::TestIt: *max_cost=…) compared nothing: none of its 2 tests has a check with a price; *"
+    result.stdout.fnmatch_lines([said])
+    gated.run("--cachesafe-informational", *flags).stdout.fnmatch_lines(["warning: test_a.py::TestIt: *"])
+    gated.file("test_a.py", CLASS + PAID)
+    assert "compared nothing" not in gated.run(*flags).stdout.str()
+    gated.file("test_a.py", MODULE)
+    gated.run(*flags, ok=1).stdout.fnmatch_lines(["error: test_a.py: *compared nothing: its one test does not *"])
+
+
+def test_a_part_of_a_class_does_not_show_that_nothing_has_a_price(gated: Any) -> None:
+    gated.file("test_a.py", CLASS + PAID)
+    for part in (
+        ("-k", "nothing"),
+        ("test_a.py::TestIt::test_nothing",),
+        ("--deselect", "test_a.py::TestIt::test_paid"),
+    ):
+        assert "compared nothing" not in gated.says(*part)
+    gated.file("test_a.py", CLASS + "    @pytest.mark.skip(reason='no key')\n" + PAID)
+    assert "compared nothing" not in gated.says()
 
 
 def test_a_price_holds_for_the_check_that_has_one(gated: Any) -> None:

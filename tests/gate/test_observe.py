@@ -158,3 +158,141 @@ def test_redaction_holds(project: pytest.Pytester) -> None:
 def test_a_suite_that_sends_nothing_is_told_so(project: pytest.Pytester) -> None:
     result = run(project, "def test_nothing():\n    pass\n")
     result.stdout.fnmatch_lines(["cachesafe observe: no LLM request of an SDK was seen*"])
+
+
+# Plugins that try a test again, as they do it: all of it, the call, the function.
+LOOPS = {
+    "all": """
+from _pytest.runner import runtestprotocol
+
+def pytest_runtest_protocol(item, nextitem):
+    for attempt in range(2):
+        runtestprotocol(item, nextitem=nextitem)
+    return True
+""",
+    "call": """
+import pytest
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item, call):
+    if call.when == "call":
+        item.ihook.pytest_runtest_call(item=item)
+    return (yield)
+""",
+    "function": """
+import pytest
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item):
+    item.runtest()
+    return (yield)
+""",
+}
+SESSION = """
+import agent, pytest, uuid
+
+@pytest.fixture
+def system():
+    return None
+
+def test_session(system):
+    text = system or f"Session {uuid.uuid4()}. " + agent.MANUAL
+    agent.support(1, lambda: text)
+"""
+
+
+@pytest.mark.parametrize("way", LOOPS)
+def test_attempts_of_a_test_are_not_compared(project: pytest.Pytester, way: str) -> None:
+    project.makeconftest(LOOPS[way])
+    said = run(project, SESSION).stdout.str()
+    # Each attempt asked the same with an id of its own.
+    assert "cachesafe observe: 2 requests in 2 conversations of 1 test were seen, none continues another" in said
+
+
+RERUN = """
+import agent, pytest, uuid
+
+TRIES = []
+
+@pytest.mark.flaky(reruns=2)
+def test_session():
+    TRIES.append(1)
+    text = f"Session {uuid.uuid4()}. " + agent.MANUAL
+    agent.support(3 if TURNS else 1, lambda: text)
+    if TURNS and len(TRIES) < 2:
+        agent.support(2, agent.clocked if BROKEN else lambda: text)
+    assert len(TRIES) > 2
+"""
+
+
+def rerun(project: pytest.Pytester, *flags: str, turns: bool = True, broken: bool = False) -> str:
+    pytest.importorskip("pytest_rerunfailures", reason="needs pytest-rerunfailures")
+    head = f"TURNS = {turns}\nBROKEN = {broken}\nimport agent\nagent.CLOCK[:] = ['10:41:01', '10:41:02']\n"
+    return str(run(project, head + RERUN, "-p", "pytest_rerunfailures", *flags).stdout.str())
+
+
+def test_each_attempt_counts_its_requests_once(project: pytest.Pytester) -> None:
+    said = rerun(project)
+    # The first attempt asks five times, the others three times.
+    assert "cachesafe observe: 11 requests in 3 conversations of 1 test keep their prefix" in said, said
+    assert "3 requests in 3 conversations of 1 test were seen, none" in rerun(project, turns=False)
+
+
+def test_what_one_attempt_loses_is_told_of_that_attempt(project: pytest.Pytester) -> None:
+    said = rerun(project, broken=True)
+    assert "1 conversation loses its prefix:" in said
+    assert "(and " not in said
+
+
+def test_a_conversation_that_breaks_in_each_attempt_is_one_each_time(project: pytest.Pytester) -> None:
+    project.makeconftest(LOOPS["all"])
+    said = run(project, "import agent, pytest\n" + CLOCKED).stdout.str()
+    assert "12 requests in 4 conversations of 2 tests" in said
+    assert "4 conversations lose their prefix:" in said
+    assert "(and 1 more)" in said
+
+
+def test_the_test_that_is_told_is_the_one_to_run_next(project: pytest.Pytester) -> None:
+    longer = CLOCKED.replace("agent.support(3,", "agent.support(2 + number,")
+    said = run(project, "import agent, pytest\n" + longer).stdout.str()
+    assert "test:   test_it.py::test_clock[1] (and 1 more)" in said
+    assert "run pytest --cachesafe-observe 'test_it.py::test_clock[1]';" in said
+
+
+TWO = """
+import agent, uuid
+
+def pinned(changes=False):
+    text = f"Session {uuid.uuid4()}. " + agent.MANUAL
+    return lambda: f"Session {uuid.uuid4()}. " + agent.MANUAL if changes else text
+
+def test_two():
+    agent.support(3, pinned())
+    agent.support(2, pinned(CHANGES))
+    agent.support(1, pinned())
+"""
+
+
+def test_two_chats_that_open_alike_are_two(project: pytest.Pytester) -> None:
+    said = run(project, "CHANGES = False\n" + TWO).stdout.str()
+    assert "cachesafe observe: 6 requests in 3 conversations of 1 test keep their prefix" in said
+    said = run(project, "CHANGES = True\n" + TWO).stdout.str()
+    assert "1 conversation loses its prefix:" in said
+    assert "an id, uuid or hash changed at system[0]" in said
+
+
+HELPER = """
+import agent, itertools
+SECONDS = itertools.count(10)
+MANUAL = "Read it. " * 900
+
+def now_text():
+    return f"10:41:{next(SECONDS)}"
+
+def test_clock():
+    agent.support(2, lambda: now_text() + MANUAL)
+"""
+
+
+def test_a_helper_of_the_test_file_that_opens_the_prompt_is_named(project: pytest.Pytester) -> None:
+    run(project, HELPER).stdout.fnmatch_lines(["*built:  test_it.py:9, now_text()*"])

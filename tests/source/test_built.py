@@ -87,6 +87,55 @@ def test_libraries_and_hidden_folders_are_not_the_projects(tmp_path: Path) -> No
     assert built_at(PROMPT, AT, str(tmp_path)) is None
 
 
-def test_a_value_at_the_very_front_has_no_text_that_leads_to_it(tmp_path: Path) -> None:
+def test_a_value_at_the_very_front_has_the_text_behind_it_only(tmp_path: Path) -> None:
     (tmp_path / "one.py").write_text('a = f"{now} is the time"\n')
-    assert built_at("10:41:07 is the time", 3, str(tmp_path)) is None
+    assert str(built_at("10:41:07 is the time", 3, str(tmp_path))) == "one.py:1"
+    assert built_at("10:41:07 is it", 3, str(tmp_path)) is None
+    assert built_at("10:41:07", 3, str(tmp_path)) is None
+
+
+OPENING = {
+    "plus": "MANUAL = 'Answer from the manual. ' * 9\n\ndef system(now):\n    return now() + MANUAL\n",
+    "f-string": "MANUAL = 'Answer from the manual. ' * 9\n\ndef system(now):\n    return f'{now()}{MANUAL}'\n",
+    "literal": "\n\ndef system(now):\n    return now() + 'Answer from the manual. ' * 9\n",
+    "two parts": "MANUAL = 'Answer from the manual. ' * 9\n\ndef system(now):\n    return f'{now()}Answer {MANUAL}'\n",
+}
+
+
+@pytest.mark.parametrize("way", OPENING)
+def test_a_value_that_opens_the_prompt_is_known_by_what_follows(way: str, tmp_path: Path) -> None:
+    (tmp_path / "test_one.py").write_text(OPENING[way])
+    (tmp_path / "other.py").write_text("a = now() + 'Answer politely. '\n")
+    text = "10:41:07Answer from the manual. " + "Answer from the manual. " * 8
+    found = built_at(text.replace("07Answer", "07Answer Answer") if way == "two parts" else text, 7, str(tmp_path))
+    assert (str(found), found and found.value) == ("test_one.py:4", "now()")
+    (tmp_path / "two.py").write_text("b = then() + 'Answer from the manual. '\nc = now() + 'Answer Answer from'\n")
+    # What was read of the files is kept for the run.
+    forget()
+    assert (
+        built_at(text.replace("07Answer", "07Answer Answer") if way == "two parts" else text, 7, str(tmp_path)) is None
+    )
+
+
+def test_the_format_of_a_clock_has_text_in_front_too(tmp_path: Path) -> None:
+    (tmp_path / "one.py").write_text("def now(at):\n    return at.strftime('Current time: %H:%M:%S. ')\n")
+    assert str(built_at(PROMPT, AT, str(tmp_path))) == "one.py:2"
+
+
+def test_the_folder_of_the_test_is_looked_through_in_any_case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from pytest_cachesafe.source import built
+
+    (tmp_path / "zoo").mkdir()
+    (tmp_path / "a.py").write_text("")
+    (tmp_path / "zoo" / "one.py").write_text('a = f"Current time: {now}"\n')
+    forget()
+    monkeypatch.setattr(built, "_MOST_FILES", 1)
+    assert built_at(PROMPT, AT, str(tmp_path)) is None
+    assert str(built_at(PROMPT, AT, str(tmp_path), str(tmp_path / "zoo" / "one.py"))) == "zoo/one.py:1"
+
+
+def forget() -> None:
+    from pytest_cachesafe.source import built
+
+    built._files.cache_clear()
+    built._read.cache_clear()

@@ -135,7 +135,10 @@ def _marker_on_question(asked: Sequence[Asked], weigher: Weigher) -> Iterator[Wi
         members[item.conversation] += 1
     groups: dict[tuple[object, ...], list[Asked]] = defaultdict(list)
     for item in asked:
-        if _is_marked_provider(item) and members[item.conversation] == 1 and marked(item) and not item.failed:
+        if item.parted or item.failed:
+            # Chats that go on read what such a marker writes.
+            continue
+        if _is_marked_provider(item) and members[item.conversation] == 1 and marked(item):
             groups[item.exchange.scope, item.exchange.model, item.exchange.api].append(item)
     for group in groups.values():
         told: set[int] = set()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from pytest_cachesafe.messages import conversations
 from pytest_cachesafe.prefix.causes import SELF_CHANGING
@@ -42,6 +43,7 @@ def link(asked: Sequence[Asked]) -> None:
     for item in known:
         if item.parent is not None and _is_another_agent(asked[item.parent], item, asked):
             item.parent = None
+    _part_chats(asked)
     number = 0
     by_index = {item.index: item for item in asked}
     for item in asked:
@@ -65,6 +67,44 @@ def _is_another_agent(earlier: Asked, later: Asked, asked: Sequence[Asked]) -> b
     if _names(earlier) != _names(later):
         return True
     return any(not _fresh(a) and _texts(a, "system") == one for a in asked[later.index + 1 :])
+
+
+def _part_chats(asked: Sequence[Asked]) -> None:
+    """Take apart chats that open with the same question, each with a system text that it keeps from turn to turn.
+
+    An id or a time that is pinned for each session makes texts that differ between chats, and breaks none of them. Only
+    a chat that goes on shows whether its text is pinned: where all of them hold but the one question, or none keeps its
+    text, it may as well be one that asks the same again.
+    """
+    roots: list[int] = []
+    for item in asked:
+        roots.append(item.index if item.parent is None else roots[item.parent])
+    again = [i for i in asked if i.parent is not None and _opens(i, asked[i.parent], asked[roots[i.index]])]
+    if not again:
+        return
+    inside = {roots[item.index] for item in again}
+    texts = {item.index: _texts(item, "system") for item in asked if roots[item.index] in inside}
+    kept = {
+        roots[item.index]
+        for item in asked
+        if item.index in texts
+        and item.parent is not None
+        and not _opens(item, asked[item.parent], asked[roots[item.index]])
+        and texts[item.index] == texts[item.parent]
+    }
+    for item in again:
+        if item.parent is not None and roots[item.index] in kept and texts[item.index] != texts[item.parent]:
+            item.parent = None
+            item.parted = True
+
+
+def _opens(item: Asked, parent: Asked, first: Asked) -> bool:
+    """Whether a request opens a chat as another one was opened: with the user's words, after the same examples."""
+    return (_fresh(item) and _fresh(parent)) or _said(item) == _said(first)
+
+
+def _said(item: Asked) -> list[Any]:
+    return [] if item.chat is None else [m for m in item.chat.messages if m.get("role") not in ("system", "developer")]
 
 
 def _fresh(item: Asked) -> bool:

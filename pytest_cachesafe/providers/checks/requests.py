@@ -34,6 +34,8 @@ class Asked:
     chat: Chat | None = None
     parent: int | None = None
     conversation: int = 0
+    # It opens a chat as another one of its application does, with a system text of its own that chats keep.
+    parted: bool = False
 
     @property
     def failed(self) -> bool:

@@ -81,6 +81,13 @@ class Seen:
         for words, count in other.unjudged.items():
             self.unjudged[words] = self.unjudged.get(words, 0) + count
 
+    def add_attempt(self, other: Seen) -> None:
+        """Take over what another attempt of the same test saw: conversations of its own, and no further test."""
+        for one in other.broken:
+            one.conversation += self.conversations
+        other.tests = 0
+        self.add(other)
+
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for another process."""
         out: dict[str, Any] = {name: getattr(self, name) for name in self.__slots__ if name != "broken"}
