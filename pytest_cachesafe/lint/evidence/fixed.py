@@ -47,6 +47,14 @@ class File:
         nodes = (node for stmt in self._body for node in ast.walk(stmt) if isinstance(node, ast.Constant))
         return [node.value for node in nodes if isinstance(node.value, str) and "{" in node.value]
 
+    def calls(self, row: int) -> Iterator[ast.Call]:
+        """The calls around a row."""
+        for stmt in self._body:
+            if stmt.lineno <= row <= (stmt.end_lineno or stmt.lineno):
+                for node in ast.walk(stmt):
+                    if isinstance(node, ast.Call) and node.lineno <= row <= (node.end_lineno or node.lineno):
+                        yield node
+
     @cached_property
     def _callers(self) -> dict[str, list[Function]]:
         found: dict[str, list[Function]] = {}

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Mechanism"]
 
-_CODES = frozenset({"CSF104", "CSF105", "CSF107", "CSF108", "CSF109"})
+_CODES = frozenset({"CSF104", "CSF105", "CSF107", "CSF108", "CSF109", "CSF111"})
 # A file of so few rows that nothing else takes in is complete as it stands: who calls what is in it is not to be seen.
 _SHORT = 40
 _HOPS = 2
@@ -43,6 +43,11 @@ _REQUESTER = re.compile(
     r"configurable)$"
 )
 _INSTALLATION = re.compile(r"^(?:\w+_)?(?:config|cfg|conf|settings?|env|environ|args|opts|options|org|bot|persona)$")
+# What a framework puts behind the values of its switches, or sends again with them.
+_BEHIND_SWITCH = re.compile(
+    r"tool|knowledge|histor|memor|skill|session|storage|^db$|^members$|^team$|^expected_output$|^additional_context$|"
+    r"^handoffs$|^allow_delegation$"
+)
 _MEASURED = re.compile(r"(?:^|/)(?:[\w-]*bench(?:mark)?s?|evals?|evaluations?|experiments?)/")
 _TEXT_CALLS = frozenset({"str", "repr", "format", "id", "join", "ascii"})
 
@@ -74,6 +79,8 @@ class Mechanism:
             return False
 
     def _shown(self, code: str, report: Report) -> bool:
+        if code == "CSF111":
+            return self._is_switched(report)
         ends = self._ends(report)
         if _KEPT.search(report.message) or self._is_fallback(report, ends):
             return False
@@ -129,6 +136,18 @@ class Mechanism:
             asked = [caller for one in asked for caller in self._seen[name].callers(one)]
             if any(map(chat_in, asked)):
                 return True
+        return False
+
+    def _is_switched(self, report: Report) -> bool:
+        """Whether the agent of a switch has tools, members, a memory or a history: without them what follows its time
+        is one question."""
+        for source in sources_of(report):
+            switch = source["api"].partition("=")[0]
+            for call in self._seen[source["filename"]].calls(source["row"]):
+                given = {k.arg: k.value for k in call.keywords if k.arg}
+                behind = (value for word, value in given.items() if word != switch and _BEHIND_SWITCH.search(word))
+                if switch in given and any(not isinstance(v, ast.Constant) or v.value for v in behind):
+                    return True
         return False
 
     # Whether it is another one
