@@ -72,6 +72,13 @@ class File:
             self._around[row] = max(inside, key=lambda f: f.lineno, default=None)
         return self._around[row]
 
+    def enclosing(self, function: Function) -> list[Function]:
+        """A function and those that it is written in, the innermost first."""
+        last = function.end_lineno or function.lineno
+        every = (f for same in self.known.values() for f in same)
+        around = [f for f in every if f.lineno <= function.lineno and last <= (f.end_lineno or f.lineno)]
+        return sorted(around, key=lambda f: f.lineno, reverse=True)
+
     def callers(self, function: Function) -> list[Function]:
         """The functions of the file that call one of that name."""
         return [caller for caller in self._callers.get(function.name, ()) if caller is not function]

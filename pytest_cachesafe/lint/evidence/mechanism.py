@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from pytest_cachesafe.lint.evidence.behind import Function, called, own_nodes, spelt
+from pytest_cachesafe.lint.evidence.behind import Function, called, own_nodes
 from pytest_cachesafe.lint.evidence.chats import agent_of, chat_in, in_loop, is_fallback, tools_beside
 from pytest_cachesafe.lint.evidence.fixed import Files, fixed_behind, is_at, sources_of
+from pytest_cachesafe.lint.evidence.requesters import Requesters
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report
@@ -37,12 +38,6 @@ _AS_TEXT = re.compile(r"formatted into|put into (?!text by \.render)|joined into
 _CHOOSES = re.compile(r"(?:choices?|sample|shuffle)(?:\(\))?$")
 # Objects that keep a text instead of sending it.
 _KEPT = re.compile(r"argument \w+ of (?:\w+\.)*\w*(?:Event|Record|Snapshot|Entry|Log)\b")
-_REQUESTER = re.compile(
-    r"^(?:request|req|(?:current_|from_|effective_)?user|customer|account|message|msg|ctx|context|deps|session|event|"
-    r"update|state|author|sender|payload|body|params|conversation|conv|chat|thread|form|data|filters|metadata|"
-    r"configurable)$"
-)
-_INSTALLATION = re.compile(r"^(?:\w+_)?(?:config|cfg|conf|settings?|env|environ|args|opts|options|org|bot|persona)$")
 # What a framework puts behind the values of its switches, or sends again with them.
 _BEHIND_SWITCH = re.compile(
     r"tool|knowledge|histor|memor|skill|session|storage|^db$|^members$|^team$|^expected_output$|^additional_context$|"
@@ -62,6 +57,7 @@ class Mechanism:
         self._files = files
         self._read = read
         self._seen = Files(read)
+        self._requesters = Requesters(files, read, self._seen)
         self._alone: dict[str, bool] = {}
 
     def shown(self, code: str, report: Report) -> bool:
@@ -88,9 +84,8 @@ class Mechanism:
             # A benchmark asks each of its questions once, for one person that it made up.
             return False
         if code == "CSF105":
-            differs = any(self._is_requesters(source) for source in sources_of(report))
             shared = fixed_behind(report, self._seen) or any(tools_beside(*end[1:]) for end in ends)
-            return differs and shared
+            return shared and any(map(self._requesters.bring, sources_of(report)))
         if code in ("CSF104", "CSF109") and self._is_stored(code, report):
             return False
         if code == "CSF104" and not self._is_drawn(report, ends):
@@ -180,23 +175,6 @@ class Mechanism:
                 return True
         return False
 
-    def _is_requesters(self, source: Mapping[str, Any]) -> bool:
-        """Whether a value is read off a request, a message or a user, or is a parameter of a function."""
-        file = self._seen[source["filename"]]
-        function = file.around(source["row"])
-        if function is None or _ONCE.match(function.name):
-            return False
-        parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
-        for node in own_nodes(function):
-            if isinstance(node, ast.expr) and is_at(node, source):
-                words = _chain(node)
-                if any(map(_INSTALLATION.match, words)):
-                    return False
-                if isinstance(node, ast.Name):
-                    return node.id in parameters
-                return any(map(_REQUESTER.match, words))
-        return False
-
     def _is_printed(self, report: Report) -> bool:
         """Whether a value itself is turned into text, not only handed to a template that may read its fields."""
         if any(_AS_TEXT.match(step.message) for step in report.steps):
@@ -222,21 +200,3 @@ class Mechanism:
                 for other in self._files
             )
         return self._alone[name]
-
-
-def _chain(node: ast.expr) -> list[str]:
-    """The names of `request.state["user"].name`."""
-    words = []
-    inner: ast.expr = node
-    while True:
-        if isinstance(inner, ast.Call):
-            inner = inner.func
-        elif isinstance(inner, ast.Attribute):
-            words.append(inner.attr.lower())
-            inner = inner.value
-        elif isinstance(inner, ast.Subscript):
-            if isinstance(inner.slice, ast.Constant):
-                words.append(str(inner.slice.value).lower())
-            inner = inner.value
-        else:
-            return [*words, spelt(inner).lower()]
