@@ -135,8 +135,8 @@ def test_a_name_that_nobody_shares_a_text_behind(tmp_path: Path, program: str) -
     ("caller", "seen"),
     [
         ("def page(client, request, past):\n    return ask(client, request.user.name, past)\n", True),
-        ("def page(client, user, past):\n    name = find_name(user)\n    return ask(client, user_name=name, history=past)\n",
-         True),
+        ("def page(client, user, past):\n    name = find_name(user)\n"
+         "    return ask(client, user_name=name, history=past)\n", True),
         ("@router.post('/chat')\ndef page(client, name, past):\n    return ask(client, name, past)\n", True),
         ("def page(client, past, name=Depends(who)):\n    return ask(client, name or 'you', past)\n", True),
         ("def page(client, past, config):\n    return ask(client, config['configurable']['name'], past)\n", True),
