@@ -18,13 +18,12 @@ class MemoryText(ArrivalRule):
     text rewrites every message behind it. A file that the program itself rewrites is memory too. A plain file, such as
     a project's instructions, seldom changes; then this is a note.
 
-    Reported where all of this is seen: the text is recalled or read on the way of each request (nothing of its way
-    lies in what makes an object or starts a program), it goes into the system text, and behind it stands a chat
-    (earlier messages from elsewhere, here or in a caller of the same file), an agent that is built with it, or 200
-    characters of fixed text. Silent where the question stands before the memory in the same text, where the system text
-    is only the way out of a loop that found no better place, where a function named like a recall returns constants,
-    and in benchmarks, which ask each question once. A file of up to 40 rows that no other file imports is taken as it
-    stands.
+    Reported where all of this is seen: the text is recalled or read on the way of each request (not when an object is
+    made or a program starts), it goes into the system text, and behind it stands a chat (earlier messages from
+    elsewhere, here or in a caller of the same file), an agent that is built with it, or 200 characters of fixed text.
+    Silent where the question stands before the memory in the same text, where the system text is only the way out of a
+    loop that found no better place, where a function named like a recall returns constants, and in benchmarks, which
+    ask each question once. A file of up to 40 rows that no other file imports is taken as it stands.
 
     ## What to do
 

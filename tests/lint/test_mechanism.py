@@ -71,12 +71,10 @@ def test_recalled_text_in_front_of_something(tmp_path: Path, program: str) -> No
         "def main(client, store, history):\n    known = store.search_memory('all')\n"
         "    system = {'role': 'system', 'content': 'You help.\\n' + known}\n    while True:\n"
         f"        history.append({CALL}[system, *history]))\n",
-        "def known():\n    return open('NOTES.md').read()\n\n\ndef start(client, history):\n"
-        f"    system = {{'role': 'system', 'content': known()}}\n    return {CALL}[system, *history])\n",
         "def begin(store, history):\n    known = store.search_memory('all')\n"
         "    return PromptEvent(system_prompt='You help.\\n' + known), history\n",
     ],
-    ids=["one-question", "kept-by-an-object", "fallback", "once-per-program", "helper-of-a-start", "kept-event"],
+    ids=["one-question", "kept-by-an-object", "fallback", "once-per-program", "kept-event"],
 )
 def test_recalled_text_that_costs_nothing_to_be_seen(tmp_path: Path, program: str) -> None:
     assert codes(tmp_path, program) == []

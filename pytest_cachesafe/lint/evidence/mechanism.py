@@ -152,10 +152,8 @@ class Mechanism:
         sources = sources_of(report)
         if sources and all(source["frozen"] for source in sources):
             return True
-        # All of the way counts for recalled text: it may be read in a helper of what runs once.
-        way = [step for step in report.steps if code == "CSF109" or _STORED.match(step.message)]
-        rows = [(step.filename, step.row) for step in way]
-        if any(self._is_once(code, *place) for place in rows):
+        kept = [(step.filename, step.row) for step in report.steps if _STORED.match(step.message)]
+        if any(self._is_once(code, *place) for place in kept):
             return True
         return bool(sources) and all(self._is_once(code, source["filename"], source["row"]) for source in sources)
 
