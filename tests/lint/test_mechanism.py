@@ -140,6 +140,10 @@ def test_a_name_that_nobody_shares_a_text_behind(tmp_path: Path, program: str) -
         ("def page(client, past, config):\n    return ask(client, config['configurable']['name'], past)\n", True),
         ("def page(client, past):\n    session = uuid4().hex\n\n    def later():\n"
          "        return ask(client, session, past)\n\n    return later\n", True),
+        ("async def page(client, request, past):\n    sent = await request.json()\n"
+         "    return ask(client, sent['name'], past)\n", True),
+        ("def page(client, past, profile):\n    sent = profile.load()\n"
+         "    return ask(client, sent['name'], past)\n", False),
         ("def page(client, past):\n    return ask(client, 'Ann', past)\n", False),
         ("def page(client, past, config):\n    return ask(client, config.user_name, past)\n", False),
         ("def page(client, past, name):\n    return ask(client, name, past)\n", False),
@@ -148,7 +152,8 @@ def test_a_name_that_nobody_shares_a_text_behind(tmp_path: Path, program: str) -
         ("def page(client, request):\n    return tell(client, request.user.name, past)\n", False),
         ("def page():\n    return None\n", False),
     ],
-    ids=["attribute", "call", "handler", "dependency", "graph", "made-anew", "constant", "setting", "nobody", "owner",
+    ids=["attribute", "call", "handler", "dependency", "graph", "made-anew", "body", "profile",
+         "constant", "setting", "nobody", "owner",
          "another-parameter", "another-function", "no-call"],
 )  # fmt: skip
 def test_what_callers_pass_decides_whose_name_it_is(tmp_path: Path, caller: str, seen: bool) -> None:

@@ -74,6 +74,10 @@ class Requesters:
             return self._is_given(node.id, file, function, hops)
         if isinstance(node, ast.Attribute | ast.Subscript | ast.Call) and any(map(_REQUESTER.match, words)):
             return True
+        # `body = await request.json()`, then `body["name"]`
+        root = _root(node)
+        if root is not None and self._is_given(root.id, file, function, hops):
+            return True
         # `find_name(user)`, `str(user_id)`
         return isinstance(node, ast.Call) and any(
             _REQUESTER.match(spelt(arg).lower()) or self._comes(arg, file, function, hops - 1)
@@ -133,6 +137,14 @@ def _is_handler(function: Function) -> bool:
             return True
     defaults = (*function.args.defaults, *function.args.kw_defaults)
     return any(isinstance(value, ast.Call) and called(value) in _FROM_REQUEST for value in defaults)
+
+
+def _root(node: ast.expr) -> ast.Name | None:
+    """The name that something is read off."""
+    inner = node
+    while isinstance(inner, ast.Attribute | ast.Subscript | ast.Call):
+        inner = inner.func if isinstance(inner, ast.Call) else inner.value
+    return inner if isinstance(inner, ast.Name) and isinstance(node, ast.Attribute | ast.Subscript | ast.Call) else None
 
 
 def _chain(node: ast.expr) -> list[str]:
