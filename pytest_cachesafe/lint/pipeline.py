@@ -289,11 +289,13 @@ class Pipeline:
         from pytest_cachesafe.lint.conclude import Concluder
         from pytest_cachesafe.lint.evidence.offered import Offered
         from pytest_cachesafe.lint.evidence.persons import Persons
+        from pytest_cachesafe.lint.evidence.releases import Releases
         from pytest_cachesafe.lint.evidence.unused import unused
         from pytest_cachesafe.lint.evidence.weigh import weighed
         from pytest_cachesafe.lint.flow.analysis import settle
 
         persons = Persons(self.project.files, self._text)
+        releases = Releases(self._text)
         offered = Offered(self.project.root, self.project.files, self._text)
         told: dict[str, list[tuple[Rule, Report]]] = {}
         problems: dict[str, tuple[int, int, str]] = {}
@@ -318,10 +320,12 @@ class Pipeline:
                 continue
             used = (a for a in arrivals if not unused(name, a, self.project.files, self._text))
             printed = (a for a in map(offered.printed, used) if a is not None)
-            seen = [a for a in map(persons.differing, printed) if a is not None]
+            true = (a for a in map(releases.true, printed) if a is not None)
+            seen = [a for a in map(persons.differing, true) if a is not None]
             view = ModuleView(name, seen)
             for rule in self.project.rules.on_flows():
                 told.setdefault(name, []).extend((rule, report) for report in self._examiner.checked(rule, name, view))
+        extra |= releases.asked
         told = weighed({n: r for n, r in told.items() if not is_archived(n)}, list(self.project.files), self._text)
         folded = {name: fold(reports) for name, reports in told.items() if reports}
         self._examiner.rest(wholly=any(self._size(name) > LONG for name in folded if name in self.project.files))

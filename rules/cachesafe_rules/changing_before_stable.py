@@ -21,6 +21,8 @@ _SYSTEM = ("system", "instructions", "system_prompt", "system_instruction", "sys
 _ENOUGH = 200
 # Words of helpers that make several blocks, the first of them with a marker.
 _SPLITS = frozenset({"cache", "cached", "cacheable", "caching", "blocks", "split"})
+# Function, place, what changes and what stands behind it.
+_Found = tuple[str, Span, str, str]
 _HELP = "fixed text first, then the history; what the turn brings goes into the newest user message"
 
 
@@ -128,13 +130,18 @@ class ChangingBeforeStable(Rule):
     def check(self, context: Context) -> Iterator[Report]:
         shape = shape_of(context.view)
         seen: set[Span] = set()
-        for span, what, behind in [*_in_lists(shape), *_in_fields(shape)]:
+        for function, span, what, behind in [*_in_lists(shape), *_in_fields(shape)]:
             if span not in seen:
                 seen.add(span)
-                yield Report(f"{what} changes with every turn and stands before {behind}", span, help=_HELP)
+                yield Report(
+                    f"{what} changes with every turn and stands before {behind}",
+                    span,
+                    help=_HELP,
+                    data={"what": what, "function": function},
+                )
 
 
-def _in_lists(shape: Shape) -> Iterator[tuple[Span, str, str]]:
+def _in_lists(shape: Shape) -> Iterator[_Found]:
     for found in [*shape.view.lists, *assembled_lists(shape)]:
         if is_setup(found.function) or is_side_call(found.function):
             continue
@@ -147,16 +154,16 @@ def _in_lists(shape: Shape) -> Iterator[tuple[Span, str, str]]:
                 # Behind what somebody said it is a note at the end, not the head of the chat.
                 is_head = all(before.role in ("system", "*") for before in found.items[:number])
                 if is_head and (inner := _before_text(shape, found.function, item.content)):
-                    yield item.expr.span, inner, "fixed text"
+                    yield found.function, item.expr.span, inner, "fixed text"
                     continue
             if behind is None:
                 continue
             if item.role == "*":
                 star = item.expr.items[0] if item.expr.kind == "star" else item.expr
                 if not is_history(star) and (what := changing_value(shape, found.function, star)):
-                    yield item.expr.span, what, behind
+                    yield found.function, item.expr.span, what, behind
             elif item.content is not None and (what := changing_value(shape, found.function, item.content)):
-                yield item.expr.span, what, behind
+                yield found.function, item.expr.span, what, behind
 
 
 def _stable_behind(shape: Shape, found: MessageList, number: int) -> str | None:
@@ -172,7 +179,7 @@ def _stable_behind(shape: Shape, found: MessageList, number: int) -> str | None:
     return None
 
 
-def _in_fields(shape: Shape) -> Iterator[tuple[Span, str, str]]:
+def _in_fields(shape: Shape) -> Iterator[_Found]:
     for request in shape.requests:
         if is_setup(request.function) or is_side_call(request.function):
             continue
@@ -184,11 +191,11 @@ def _in_fields(shape: Shape) -> Iterator[tuple[Span, str, str]]:
             if text.kind == "list":
                 yield from _in_blocks(shape, request.function, text)
             elif what := _before_text(shape, request.function, text):
-                yield text.span, what, "fixed text"
+                yield request.function, text.span, what, "fixed text"
             elif _split_for_cache(shape, request.function, text):
                 continue
             elif chat and (what := changing_value(shape, request.function, request.fields[field])):
-                yield text.span, what, f"the history ({chat})"
+                yield request.function, text.span, what, f"the history ({chat})"
 
 
 def _split_for_cache(shape: Shape, function: str, text: Expr) -> bool:
@@ -221,13 +228,13 @@ def _has_history(shape: Shape, request: Request) -> str | None:
     return None
 
 
-def _in_blocks(shape: Shape, function: str, blocks: Expr) -> Iterator[tuple[Span, str, str]]:
+def _in_blocks(shape: Shape, function: str, blocks: Expr) -> Iterator[_Found]:
     texts = [shape.resolve(function, block).entries.get("text") for block in blocks.items]
     for number, text in enumerate(texts):
         if text is not None and (what := changing_value(shape, function, text)):
             later = [shape.resolve(function, after) for after in texts[number + 1 :] if after is not None]
             if static_length(later) >= _ENOUGH:
-                yield blocks.items[number].span, what, "a fixed block"
+                yield function, blocks.items[number].span, what, "a fixed block"
 
 
 def _before_text(shape: Shape, function: str, content: Expr) -> str | None:

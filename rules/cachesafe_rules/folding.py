@@ -19,18 +19,24 @@ __all__ = ["fold"]
 
 Told = tuple[Rule, Report]
 
+# Structural rules that look at one place of what flows are followed to.
+_DOUBLES = frozenset({"CSF204", "CSF301"})
+
 
 def fold(reports: Iterable[Told]) -> list[Told]:
     """One report per function of a file, per statement in module and class bodies; the order of the input is no matter.
 
     The most severe stays (then the lowest code, then the first place). The steps of the others are appended to its
     own, `data["also"]` lists them as `{"code", "name", "row", "message"}`, `data["sources"]` holds the sources of all.
-    Reports without a group that do not come from flows stand alone. Sorted by place and code; input is not changed.
+    Reports without a group that do not come from flows stand alone, unless a flow tells the same (the order of a set in
+    a schema, a value in front of what stays). Sorted by place and code; input is not changed.
     """
     groups: dict[tuple[Any, ...], list[Told]] = {}
     out: list[Told] = []
-    for told in sorted(reports, key=_order):
-        key = _key(told)
+    ordered = sorted(reports, key=_order)
+    flows = [told for told in ordered if isinstance(told[0], ArrivalRule)]
+    for told in ordered:
+        key = _key(next((flow for flow in flows if _tells(flow, told)), told))
         if key is None:
             out.append(told)
         else:
@@ -47,6 +53,21 @@ def _key(told: Told) -> tuple[Any, ...] | None:
     if isinstance(rule, ArrivalRule):
         return span.filename, span.row, span.end_row
     return None
+
+
+def _tells(flow: Told, told: Told) -> bool:
+    """Whether the way of a value tells what a structural rule says of one place."""
+    (rule, report), (other, double) = flow, told
+    if other.code not in _DOUBLES or report.span.filename != double.span.filename:
+        return False
+    at = double.span
+    if other.code == "CSF204":
+        return rule.code == "CSF201" and report.span.row <= at.row and at.end_row <= report.span.end_row
+    what = double.data.get("what", "").rstrip("()")
+    if not any(source.get("api", "").rstrip("()") == what for source in report.data.get("sources", ())):
+        return False
+    rows = (s.row for s in _steps(report) if s.filename == at.filename)
+    return report.group == double.data.get("function") or any(at.row <= row <= at.end_row for row in rows)
 
 
 def _severity(told: Told) -> int:

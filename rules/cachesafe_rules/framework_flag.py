@@ -15,7 +15,15 @@ class FrameworkFlag(ArrivalRule):
 
     The changing value is not in your code, so it is easily missed: the framework adds it when it builds the request.
     What it costs depends on what is added: a time down to the second makes every request a new prompt (error), a date
-    costs one rewrite a day (note), a location or session state separates users and sessions (warning).
+    costs one rewrite a day (note), what is remembered of a user separates users (warning), the location of the machine
+    separates machines (note). A format given beside the switch (`datetime_format`, `date_format`) decides.
+
+    What a switch does depends on the release. The lock file or the requirements beside the code, or in a folder above
+    it, name it; of a range the highest release counts, without a bound today's. `inject_date` of crewai wrote into the
+    task, a user message, until 1.15.14, which is not reported; since then the date ends the system prompt.
+
+    In files that others of the project import, or of more than 40 rows, the agent must be seen to have tools, members,
+    a memory, a session or a history: without them a single question is all that follows.
 
     Silent where the project itself declares the switch, as a field or parameter that is not handed on: what it does
     there is for the project to say, and its clock is looked for as any other.

@@ -17,12 +17,14 @@ class UserOrSessionData(ArrivalRule):
     stable text behind it, often thousands of tokens, is computed and stored once per user or session instead of once
     for all; first requests never find anything cached.
 
-    Reported where both is seen: the value is a parameter, or is read off a request, message, session or user; and
-    behind it stands something that all share: 200 characters of fixed text, a template of another file that it fills,
-    or the tools of an agent. At the end of a system text nothing is lost, what follows is the user's own. In a file of
-    up to 40 rows that no other file imports the first suffices.
-    Names out of settings (`config.username`, `bot.username`) are no user's, nor is `user_name` in a larger program that
-    nowhere tells users apart.
+    Reported where both is seen: the value comes with a request, and behind it stands something that all share: 200
+    characters of fixed text, a template of another file that it fills, or the tools of an agent. At the end of a system
+    text nothing is lost, what follows is the user's own. A value comes with a request where it is read off a request,
+    message, session or user, or is an id made anew; a parameter where a caller, up to four calls away and in any file,
+    passes such a value or handles requests itself (`@router.post(...)`, `Depends(...)`). A parameter that nobody is
+    seen to pass is silent, and so is the owner of a program for one person: what is read off a configuration or a
+    persona, and `user_name` in a larger program that nowhere tells users apart. In a file of up to 40 rows that no
+    other file imports the name suffices.
 
     ## What to do
 

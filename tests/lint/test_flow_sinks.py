@@ -28,7 +28,7 @@ def test_a_constant_is_read_at_import(program: str) -> None:
 
 FLAGS = [
     ('from agno.agent import Agent\n\nagent = Agent(model="m", add_datetime_to_context=True)  # here\n', "error"),
-    ('from agno.agent import Agent\n\nagent = Agent(model="m", add_location_to_context=True)  # here\n', "warning"),
+    ('from agno.agent import Agent\n\nagent = Agent(model="m", add_location_to_context=True)  # here\n', "note"),
     ('from crewai import Agent\n\nagent = Agent(role="r", backstory="b", inject_date=True)  # here\n', "note"),
 ]
 

@@ -106,12 +106,11 @@ IN_FRONT = f"f'You talk to {{name}}.' + '''{LONG}'''"
     "program",
     [
         named("request.user_name", IN_FRONT),
-        named("user_name", IN_FRONT, head="client, user_name, history"),
         named("request.user_name", "GREETING.format(name=request.user_name)"),
         "from agents import Agent\n\n\ndef ask(request, tools):\n    name = request.user_name\n"
         "    return Agent(name='a', instructions=f'You talk to {name}.', tools=tools)\n",
     ],
-    ids=["attribute", "parameter", "unseen-template", "tools"],
+    ids=["attribute", "unseen-template", "tools"],
 )
 def test_a_users_name_before_what_all_share(tmp_path: Path, program: str) -> None:
     assert set(codes(tmp_path, program)) == {"CSF105"}
@@ -128,6 +127,38 @@ def test_a_users_name_before_what_all_share(tmp_path: Path, program: str) -> Non
 )
 def test_a_name_that_nobody_shares_a_text_behind(tmp_path: Path, program: str) -> None:
     assert "CSF105" not in codes(tmp_path, program)
+
+
+@pytest.mark.parametrize(
+    ("caller", "seen"),
+    [
+        ("def page(client, request, past):\n    return ask(client, request.user.name, past)\n", True),
+        ("def page(client, user, past):\n    name = find_name(user)\n"
+         "    return ask(client, user_name=name, history=past)\n", True),
+        ("@router.post('/chat')\ndef page(client, name, past):\n    return ask(client, name, past)\n", True),
+        ("def page(client, past, name=Depends(who)):\n    return ask(client, name or 'you', past)\n", True),
+        ("def page(client, past, config):\n    return ask(client, config['configurable']['name'], past)\n", True),
+        ("def page(client, past):\n    session = uuid4().hex\n\n    def later():\n"
+         "        return ask(client, session, past)\n\n    return later\n", True),
+        ("async def page(client, request, past):\n    sent = await request.json()\n"
+         "    return ask(client, sent['name'], past)\n", True),
+        ("def page(client, past, profile):\n    sent = profile.load()\n"
+         "    return ask(client, sent['name'], past)\n", False),
+        ("def page(client, past):\n    return ask(client, 'Ann', past)\n", False),
+        ("def page(client, past, config):\n    return ask(client, config.user_name, past)\n", False),
+        ("def page(client, past, name):\n    return ask(client, name, past)\n", False),
+        ("def page(client, past, owner):\n    return ask(client, owner.name, past)\n", False),
+        ("def page(client, request, past):\n    return ask(client, history=request.past, user_name='Ann')\n", False),
+        ("def page(client, request):\n    return tell(client, request.user.name, past)\n", False),
+        ("def page():\n    return None\n", False),
+    ],
+    ids=["attribute", "call", "handler", "dependency", "graph", "made-anew", "body", "profile",
+         "constant", "setting", "nobody", "owner",
+         "another-parameter", "another-function", "no-call"],
+)  # fmt: skip
+def test_what_callers_pass_decides_whose_name_it_is(tmp_path: Path, caller: str, seen: bool) -> None:
+    program = named("user_name", IN_FRONT, head="client, user_name, history")
+    assert ("CSF105" in codes(tmp_path, program, page="from app import ask\n\n\n" + caller)) is seen
 
 
 def drawn(text: str, messages: str = "[system, *history]") -> str:

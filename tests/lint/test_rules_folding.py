@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lint_project import places, write
 
 from cachesafe_rules.api import Context, Report, Rule
 from cachesafe_rules.folding import fold
 from cachesafe_rules.model import Span, Step
 from cachesafe_rules.policy import SEVERITIES
 from cachesafe_rules.registry import load_rules
+from pytest_cachesafe.lint.run import lint
 
 
 class Structure(Rule):
@@ -116,3 +121,51 @@ def test_other_files_and_statements_are_not_folded() -> None:
         (clock, Report("x", Span("a.py", 15, 1, 15, 20), "error")),
     ]
     assert len(fold(reports)) == 4
+
+
+ENUM = (
+    "def tools(client, names):\n    return client.chat.completions.create(model='m', messages=[], tools=[{\n"
+    "        'name': 'pick', 'parameters': {'type': 'object', 'properties': {'x': {'type': 'string',\n"
+    "        'enum': list(set(names))}}}}])\n"
+)
+IN_TURN = (
+    "from datetime import datetime\n\n\ndef ask(client, history, question):\n    now = datetime.now()\n"
+    "    text = f'It is {now}. You help.'\n"
+    "    return client.messages.create(model='m', max_tokens=9, system=text, messages=history)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("program", "code", "double"), [(ENUM, "CSF201", "CSF204"), (IN_TURN, "CSF101", "CSF301")], ids=["set", "clock"]
+)
+def test_one_defect_is_told_once(tmp_path: Path, program: str, code: str, double: str) -> None:
+    write(tmp_path, {"app.py": program})
+    alone = {c for _, _, c in places(lint([tmp_path], cache=False, select=(double,)).findings)}
+    assert alone == {double}, "else there is nothing to fold"
+    assert [c for _, _, c in places(lint([tmp_path], cache=False).findings)] == [code]
+
+
+def clock(function: str, row: int, what: str = "datetime.now()") -> Report:
+    """What a flow says of a clock in a function."""
+    return Report("clock", Span("a.py", row, 1, row, 9), group=function, data={"sources": [{"api": what}]})
+
+
+def before(function: str, row: int, what: str = "datetime.now()", file: str = "a.py") -> Report:
+    """What the rule on the order of blocks says."""
+    return Report("before", Span(file, row, 1, row + 1, 9), data={"what": what, "function": function})
+
+
+@pytest.mark.parametrize(
+    ("flow", "double", "number"),
+    [
+        (clock("f", 1), before("f", 20), 1),
+        (clock("f", 21), before("g", 20), 1),
+        (clock("f", 1), before("g", 20), 2),
+        (clock("f", 1), before("f", 20, "documents"), 2),
+        (clock("f", 1), before("f", 20, file="b.py"), 2),
+    ],
+    ids=["function", "place", "elsewhere", "other-value", "other-file"],
+)
+def test_what_is_the_same_defect(flow: Report, double: Report, number: int) -> None:
+    rules = load_rules(["CSF101", "CSF301"])
+    assert len(fold([(rules[0], flow), (rules[1], double)])) == number

@@ -47,6 +47,14 @@ class File:
         nodes = (node for stmt in self._body for node in ast.walk(stmt) if isinstance(node, ast.Constant))
         return [node.value for node in nodes if isinstance(node.value, str) and "{" in node.value]
 
+    def calls(self, row: int) -> Iterator[ast.Call]:
+        """The calls around a row."""
+        for stmt in self._body:
+            if stmt.lineno <= row <= (stmt.end_lineno or stmt.lineno):
+                for node in ast.walk(stmt):
+                    if isinstance(node, ast.Call) and node.lineno <= row <= (node.end_lineno or node.lineno):
+                        yield node
+
     @cached_property
     def _callers(self) -> dict[str, list[Function]]:
         found: dict[str, list[Function]] = {}
@@ -63,6 +71,13 @@ class File:
             inside = [f for f in every if f.lineno <= row <= (f.end_lineno or f.lineno)]
             self._around[row] = max(inside, key=lambda f: f.lineno, default=None)
         return self._around[row]
+
+    def enclosing(self, function: Function) -> list[Function]:
+        """A function and those that it is written in, the innermost first."""
+        last = function.end_lineno or function.lineno
+        every = (f for same in self.known.values() for f in same)
+        around = [f for f in every if f.lineno <= function.lineno and last <= (f.end_lineno or f.lineno)]
+        return sorted(around, key=lambda f: f.lineno, reverse=True)
 
     def callers(self, function: Function) -> list[Function]:
         """The functions of the file that call one of that name."""

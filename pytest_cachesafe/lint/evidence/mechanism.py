@@ -9,19 +9,20 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
-from pytest_cachesafe.lint.evidence.behind import Function, called, own_nodes, spelt
+from pytest_cachesafe.lint.evidence.behind import Function, called, own_nodes
 from pytest_cachesafe.lint.evidence.chats import agent_of, chat_in, in_loop, is_fallback, tools_beside
 from pytest_cachesafe.lint.evidence.fixed import Files, fixed_behind, is_at, sources_of
+from pytest_cachesafe.lint.evidence.requesters import Requesters
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report
 
 __all__ = ["Mechanism"]
 
-_CODES = frozenset({"CSF104", "CSF105", "CSF107", "CSF108", "CSF109"})
+_CODES = frozenset({"CSF104", "CSF105", "CSF107", "CSF108", "CSF109", "CSF111"})
 # A file of so few rows that nothing else takes in is complete as it stands: who calls what is in it is not to be seen.
 _SHORT = 40
 _HOPS = 2
@@ -37,12 +38,11 @@ _AS_TEXT = re.compile(r"formatted into|put into (?!text by \.render)|joined into
 _CHOOSES = re.compile(r"(?:choices?|sample|shuffle)(?:\(\))?$")
 # Objects that keep a text instead of sending it.
 _KEPT = re.compile(r"argument \w+ of (?:\w+\.)*\w*(?:Event|Record|Snapshot|Entry|Log)\b")
-_REQUESTER = re.compile(
-    r"^(?:request|req|(?:current_|from_|effective_)?user|customer|account|message|msg|ctx|context|deps|session|event|"
-    r"update|state|author|sender|payload|body|params|conversation|conv|chat|thread|form|data|filters|metadata|"
-    r"configurable)$"
+# What a framework puts behind the values of its switches, or sends again with them.
+_BEHIND_SWITCH = re.compile(
+    r"tool|knowledge|histor|memor|skill|session|storage|^db$|^members$|^team$|^expected_output$|^additional_context$|"
+    r"^handoffs$|^allow_delegation$"
 )
-_INSTALLATION = re.compile(r"^(?:\w+_)?(?:config|cfg|conf|settings?|env|environ|args|opts|options|org|bot|persona)$")
 _MEASURED = re.compile(r"(?:^|/)(?:[\w-]*bench(?:mark)?s?|evals?|evaluations?|experiments?)/")
 _TEXT_CALLS = frozenset({"str", "repr", "format", "id", "join", "ascii"})
 
@@ -57,6 +57,7 @@ class Mechanism:
         self._files = files
         self._read = read
         self._seen = Files(read)
+        self._requesters = Requesters(files, read, self._seen)
         self._alone: dict[str, bool] = {}
 
     def shown(self, code: str, report: Report) -> bool:
@@ -74,6 +75,8 @@ class Mechanism:
             return False
 
     def _shown(self, code: str, report: Report) -> bool:
+        if code == "CSF111":
+            return self._is_switched(report)
         ends = self._ends(report)
         if _KEPT.search(report.message) or self._is_fallback(report, ends):
             return False
@@ -81,9 +84,8 @@ class Mechanism:
             # A benchmark asks each of its questions once, for one person that it made up.
             return False
         if code == "CSF105":
-            differs = any(self._is_requesters(source) for source in sources_of(report))
             shared = fixed_behind(report, self._seen) or any(tools_beside(*end[1:]) for end in ends)
-            return differs and shared
+            return shared and any(map(self._requesters.bring, sources_of(report)))
         if code in ("CSF104", "CSF109") and self._is_stored(code, report):
             return False
         if code == "CSF104" and not self._is_drawn(report, ends):
@@ -131,6 +133,18 @@ class Mechanism:
                 return True
         return False
 
+    def _is_switched(self, report: Report) -> bool:
+        """Whether the agent of a switch has tools, members, a memory or a history: without them what follows its time
+        is one question."""
+        for source in sources_of(report):
+            switch = source["api"].partition("=")[0]
+            for call in self._seen[source["filename"]].calls(source["row"]):
+                given = {k.arg: k.value for k in call.keywords if k.arg}
+                behind = (value for word, value in given.items() if word != switch and _BEHIND_SWITCH.search(word))
+                if switch in given and any(not isinstance(v, ast.Constant) or v.value for v in behind):
+                    return True
+        return False
+
     # Whether it is another one
 
     def _is_stored(self, code: str, report: Report) -> bool:
@@ -161,23 +175,6 @@ class Mechanism:
                 return True
         return False
 
-    def _is_requesters(self, source: Mapping[str, Any]) -> bool:
-        """Whether a value is read off a request, a message or a user, or is a parameter of a function."""
-        file = self._seen[source["filename"]]
-        function = file.around(source["row"])
-        if function is None or _ONCE.match(function.name):
-            return False
-        parameters = {node.arg for node in ast.walk(function.args) if isinstance(node, ast.arg)}
-        for node in own_nodes(function):
-            if isinstance(node, ast.expr) and is_at(node, source):
-                words = _chain(node)
-                if any(map(_INSTALLATION.match, words)):
-                    return False
-                if isinstance(node, ast.Name):
-                    return node.id in parameters
-                return any(map(_REQUESTER.match, words))
-        return False
-
     def _is_printed(self, report: Report) -> bool:
         """Whether a value itself is turned into text, not only handed to a template that may read its fields."""
         if any(_AS_TEXT.match(step.message) for step in report.steps):
@@ -203,21 +200,3 @@ class Mechanism:
                 for other in self._files
             )
         return self._alone[name]
-
-
-def _chain(node: ast.expr) -> list[str]:
-    """The names of `request.state["user"].name`."""
-    words = []
-    inner: ast.expr = node
-    while True:
-        if isinstance(inner, ast.Call):
-            inner = inner.func
-        elif isinstance(inner, ast.Attribute):
-            words.append(inner.attr.lower())
-            inner = inner.value
-        elif isinstance(inner, ast.Subscript):
-            if isinstance(inner.slice, ast.Constant):
-                words.append(str(inner.slice.value).lower())
-            inner = inner.value
-        else:
-            return [*words, spelt(inner).lower()]

@@ -11,6 +11,7 @@ from cachesafe_rules.observers import is_screen, writes_a_log
 from pytest_cachesafe.lint.flow.arrive import arrive, hit
 from pytest_cachesafe.lint.flow.atoms import EMPTY, Atom
 from pytest_cachesafe.lint.flow.classes import annotated_names, base_words, find_method, mro
+from pytest_cachesafe.lint.flow.clock import of_format
 from pytest_cachesafe.lint.flow.declared import is_own_switch
 from pytest_cachesafe.lint.flow.marks import added_to_chat, role_of, role_word
 from pytest_cachesafe.lint.flow.messages import message, tools, user_text
@@ -66,6 +67,9 @@ def _flags(engine: Engine, frame: Frame, function: Value, last: str, arguments: 
         if is_own_switch(engine, function, name):
             continue
         kind, granularity, adds = flag
+        form = arguments.keywords.get(sinks.FLAG_FORMATS.get(name, ""))
+        if form is not None and isinstance(form[0].shape, Const) and isinstance(form[0].shape.value, str):
+            granularity = of_format(form[0].shape.value) or granularity
         span = engine.span(frame.module, where)
         source = Source(kind, granularity, f"{name}=True", span, frozen=False)
         step = Step(span.filename, span.row, f"{name}=True adds {adds}")

@@ -231,14 +231,21 @@ FEW_SHOT = re.compile(
     r"few_?shots?|^example_messages$|^fewshot|^icl_examples$|^(?:prompt_)?examples_messages$", re.IGNORECASE
 )
 
-# Switches of frameworks that put something volatile into the system prompt -> (kind, granularity, what it adds).
+# Switches of frameworks that put something volatile into the system prompt -> (kind, granularity, what it adds). Read
+# in phidata 2.4 to 2.7, agno 1.0 to 3.1 and crewai 0.130 to 1.15.
 FLAGS: dict[str, tuple[str, str, str]] = {
-    "add_datetime_to_context": ("flag", "second", "the current time"),
-    "add_datetime_to_instructions": ("flag", "second", "the current time"),
-    "add_location_to_context": ("flag", "user", "the user's location"),
-    "add_location_to_instructions": ("flag", "user", "the user's location"),
+    "add_datetime_to_context": ("flag", "microsecond", "the current time"),
+    "add_datetime_to_instructions": ("flag", "microsecond", "the current time"),
+    # Looked up by the address of the machine that runs the agent, not of its user.
+    "add_location_to_context": ("flag", "host", "the location of this machine"),
+    "add_location_to_instructions": ("flag", "host", "the location of this machine"),
     "inject_date": ("flag", "day", "the current date"),
-    "add_memories_to_context": ("flag", "call", "recalled memories"),
+    "add_memories_to_context": ("flag", "user", "what is remembered of the user"),
 }
+# Keywords beside a switch that give the format of its time.
+FLAG_FORMATS = {"add_datetime_to_context": "datetime_format", "inject_date": "date_format"}
+# Switches that wrote elsewhere before: package and first release in which the tables are true. Until then crewai put
+# the date into the description of the task, which is a user message.
+FLAGS_SINCE: dict[str, tuple[str, tuple[int, ...]]] = {"inject_date": ("crewai", (1, 15, 15))}
 # The packages that have those switches: in their own repositories, classes of these folders mean what the table says.
 FLAG_PACKAGES = frozenset(("agno", "phi", "crewai"))
