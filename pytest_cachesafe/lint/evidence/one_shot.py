@@ -76,10 +76,7 @@ class OneShot:
     def _holds(self, code: str, report: Report) -> bool:
         if code not in _CODES or report.data.get("part") != "system" or not self._name.endswith(".py"):
             return False
-        if self._body is None:
-            self._body = parsed(self._read(self._name) or b"")
-            self._known = functions(self._body)
-            self._constants = constants(self._body)
+        self._look()
         kinds = {source.get("kind") for source in report.data.get("sources", ())}
         row, end = report.span.row, report.span.end_row
         function = self._around(row)
@@ -102,6 +99,18 @@ class OneShot:
             _at_the_end(around(system, place._replace(function=where)), loose=recalled or code in _LOOSE)
             for system, where in sent
         )
+
+    def is_single(self, row: int, end: int) -> bool:
+        """Whether the text of a statement goes into requests of one question alone, all of them seen."""
+        self._look()
+        function = self._around(row)
+        return function is not None and 0 < len(self._requests(function, row, end)) <= _MOST
+
+    def _look(self) -> None:
+        if self._body is None:
+            self._body = parsed(self._read(self._name) or b"")
+            self._known = functions(self._body)
+            self._constants = constants(self._body)
 
     def _around(self, row: int) -> Function | None:
         """The innermost function around a row."""
@@ -210,7 +219,7 @@ def _at_the_end(seen: Around | None, *, loose: bool) -> bool:
     if loose and (seen.asked or seen.behind <= CLOSING):
         return True
     # A short text with a value in it is not yet one that is kept stable in front of it.
-    return seen.front >= CLOSING >= seen.behind
+    return seen.front >= CLOSING >= seen.near
 
 
 def _end(node: ast.stmt | ast.expr) -> int:

@@ -112,8 +112,9 @@ def _stays(node: ast.List, function: Function, asks: bool) -> bool:
     parent = parents(function).get(id(node))
     if isinstance(parent, ast.Call | ast.keyword):
         return not (isinstance(parent, ast.Call) and called(parent) in (*_GROWING, "Agent"))
-    if isinstance(parent, ast.Dict):
-        return True
+    if isinstance(parent, ast.Dict | ast.Return):
+        # What is given back is sent as it is, or begins a chat that keeps this text.
+        return isinstance(parent, ast.Dict) or asks
     if not isinstance(parent, ast.Assign | ast.AnnAssign) or not asks:
         return False
     targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
