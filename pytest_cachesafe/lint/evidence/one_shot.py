@@ -40,6 +40,8 @@ _CODES = frozenset(
 )
 _MEMORY = "CSF109"
 _TIME = "CSF101"
+# What is given back is sent as it is, or begins a chat that keeps its text: a clock in it is read once.
+_CLOCKS = frozenset({"CSF101", "CSF103"})
 # Requests that one text goes into; with more nobody looks at all of them.
 _MOST = 50
 # Orders: behind the question they are new with it.
@@ -63,6 +65,7 @@ class OneShot:
         self._known: dict[str, list[Function]] = {}
         self._constants: dict[str, str] = {}
         self._sent: dict[int, _Requests] = {}
+        self._returned: set[int] = set()
         self._found: dict[tuple[int, int, int, int], list[tuple[ast.expr, Function]]] = {}
 
     def holds(self, code: str, report: Report) -> bool:
@@ -95,6 +98,8 @@ class OneShot:
         if any(_follows_question(text, place) for text in texts):
             return True
         sent = self._requests(function, row, end)
+        if code not in _CLOCKS and any(id(system) in self._returned for system, _ in sent):
+            return False
         return 0 < len(sent) <= _MOST and all(
             _at_the_end(around(system, place._replace(function=where)), loose=recalled or code in _LOOSE)
             for system, where in sent
@@ -132,6 +137,7 @@ class OneShot:
     def _looked_for(self, function: Function, row: int, end: int, depth: int) -> list[tuple[ast.expr, Function]]:
         if id(function) not in self._sent:
             self._sent[id(function)] = _Requests(function, self._known)
+            self._returned |= {id(sent.system) for sent in self._sent[id(function)].whole if sent.returned}
         requests = self._sent[id(function)]
         out = [(sent.system, function) for sent in requests.whole if _overlaps(sent.system, row, end)]
         if out:

@@ -27,10 +27,12 @@ _DEPTH = 8
 
 
 class Sent(NamedTuple):
-    """A request that is seen whole: its system text, and the content of its user messages."""
+    """A request that is seen whole: its system text, and the content of its user messages; `returned`: it is given back
+    and sent elsewhere."""
 
     system: ast.expr
     users: list[ast.expr]
+    returned: bool = False
 
 
 def single_requests(function: Function, known: Mapping[str, list[Function]]) -> Iterator[Sent]:
@@ -38,7 +40,12 @@ def single_requests(function: Function, known: Mapping[str, list[Function]]) -> 
     for node in own_nodes(function):
         if isinstance(node, ast.List):
             sent = _of_list(node)
-            if sent is not None and _stays(node, function, bool(sent.users)) and _asks(sent.users, function):
+            if sent is None or not _asks(sent.users, function):
+                continue
+            if isinstance(parents(function).get(id(node)), ast.Return):
+                if sent.users:
+                    yield sent._replace(returned=True)
+            elif _stays(node, function, bool(sent.users)):
                 yield sent
         elif isinstance(node, ast.Call):
             sent = _of_call(node, known)
@@ -112,9 +119,8 @@ def _stays(node: ast.List, function: Function, asks: bool) -> bool:
     parent = parents(function).get(id(node))
     if isinstance(parent, ast.Call | ast.keyword):
         return not (isinstance(parent, ast.Call) and called(parent) in (*_GROWING, "Agent"))
-    if isinstance(parent, ast.Dict | ast.Return):
-        # What is given back is sent as it is, or begins a chat that keeps this text.
-        return isinstance(parent, ast.Dict) or asks
+    if isinstance(parent, ast.Dict):
+        return True
     if not isinstance(parent, ast.Assign | ast.AnnAssign) or not asks:
         return False
     targets = parent.targets if isinstance(parent, ast.Assign) else [parent.target]
