@@ -184,3 +184,8 @@ def test_a_date_in_such_a_job_is_told(tmp_path: Path) -> None:
     program = clocked("f'It is {now}. ' + RULES").replace(" %H:%M", "")
     write(tmp_path, {"jobs/daily_digest.py": program})
     assert [code for _, _, code in places(lint([tmp_path], cache=False).findings)] == ["CSF103"]
+
+
+def test_a_field_by_the_name_of_a_constant(tmp_path: Path) -> None:
+    sent = "[{'role': 'system', FIELD_CONTENT: text}, {'role': 'user', FIELD_CONTENT: asked}]"
+    assert codes(tmp_path, clocked(LAST, sent).replace("\n\nRULES", "\n\nFIELD_CONTENT = 'content'\nRULES")) == []
