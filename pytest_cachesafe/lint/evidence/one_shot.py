@@ -98,8 +98,11 @@ class OneShot:
         if any(_follows_question(text, place) for text in texts):
             return True
         sent = self._requests(function, row, end)
-        if code not in _CLOCKS and any(id(system) in self._returned for system, _ in sent):
-            return False
+        if any(id(system) in self._returned for system, _ in sent):
+            if code not in _CLOCKS:
+                return False
+            # Whose callers are not looked at, a text of which nothing is seen may be a word.
+            place = place._replace(unknown=0)
         return 0 < len(sent) <= _MOST and all(
             _at_the_end(around(system, place._replace(function=where)), loose=recalled or code in _LOOSE)
             for system, where in sent
