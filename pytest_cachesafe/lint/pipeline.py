@@ -326,7 +326,9 @@ class Pipeline:
             for rule in self.project.rules.on_flows():
                 told.setdefault(name, []).extend((rule, report) for report in self._examiner.checked(rule, name, view))
         extra |= releases.asked
-        told = weighed({n: r for n, r in told.items() if not is_archived(n)}, list(self.project.files), self._text)
+        texts = [entry.name for entry in self.project.templates]
+        kept = {n: r for n, r in told.items() if not is_archived(n)}
+        told = weighed(kept, list(self.project.files), self._text, texts)
         folded = {name: fold(reports) for name, reports in told.items() if reports}
         self._examiner.rest(wholly=any(self._size(name) > LONG for name in folded if name in self.project.files))
         concluded = Concluder(self.project, self.store, self._text).conclude(folded, problems, commented)

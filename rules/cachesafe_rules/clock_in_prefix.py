@@ -22,8 +22,9 @@ class ClockInPrefix(ArrivalRule):
     since the prefix is written anew once an hour. A date is another rule, `daily-date`; a clock read at import is
     `frozen-clock`.
 
-    A time at the end of a long system text is not reported where the request is visibly that text and one question, nor
-    one in a job that a timer starts (a digest, a reminder): no cache lives until the next. Nor is the stamp of a record
+    A time at the end of a long system text, or right in front of the question in it, is not reported where the request
+    is visibly that text and one question, the text of a template file too. Nor is one in a job that a timer starts (a
+    digest, a reminder): no cache lives until the next. Nor is the stamp of a record
     (`entry.created_at`) that was kept and is read back. Nor is one of the values that a helper offers to all templates
     (`text.format(**known())`) where no text of the project prints it, one in a block of its own behind the last marker,
     or one behind a marker at which the system text is cut.

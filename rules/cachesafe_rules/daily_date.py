@@ -20,7 +20,8 @@ class DailyDate(ArrivalRule):
     for a day, one a month for a month. Within the day everything is reused, so this is a note with its price, not an
     error. Caches live for minutes or hours, so only conversations that run over midnight lose anything.
 
-    A date at the end of a long system text is not reported where the request is visibly that text and one question.
+    A date at the end of a long system text, or right in front of the question in it, is not reported where the request
+    is visibly that text and one question, the text of a template file too.
 
     ## What to do
 

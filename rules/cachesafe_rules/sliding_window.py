@@ -36,6 +36,8 @@ class SlidingWindow(Rule):
     -------------
     `history[-20:]`, `deque(maxlen=20)`, `messages.pop(0)`: once the chat is longer than the window, every new message
     pushes the oldest one out. A window within a window is one report, and a memory that is only filled and saved none.
+    Nor is a list that holds nothing but older messages, collected in a loop, unless its own file puts it into a request
+    or into a list with other messages: it may be shown, handed on once or added to a chat that is kept elsewhere.
 
     Why
     ---
@@ -199,7 +201,7 @@ def _sliced(shape: Shape) -> Iterator[tuple[Span, str]]:
     beside = only_asked_about(shape)
     for part in shape.parts:
         expr = part.expr
-        if expr.span in beside:
+        if expr.span in beside or expr.span in shape.collected:
             continue
         if expr.kind != "subscript" or not _free(shape, part.function, part.conditions):
             continue
@@ -289,7 +291,7 @@ def _counts(conditions: tuple[Condition, ...]) -> bool:
 
 def _bounded(shape: Shape) -> Iterator[tuple[Span, str]]:
     for part in shape.parts:
-        call = part.expr.call
+        call = part.expr.call if part.expr.span not in shape.collected else None
         if call is not None and last_part(call.name) == "deque":
             bound = call.keywords.get("maxlen") or (call.args[1] if len(call.args) > 1 else None)
             if bound is not None and not (bound.kind == "constant" and bound.value is None):

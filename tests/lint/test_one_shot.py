@@ -36,6 +36,12 @@ BUILT = HEAD + (
     "    for _ in range(9):\n        answer = client.chat.completions.create(model='m', messages=messages)\n"
     "        messages.append({'role': 'assistant', 'content': answer})\n    return answer\n"
 )
+GIVEN_BACK = HEAD + (
+    "def begin(asked):\n    text = RULES + f'It is {datetime.datetime.now():%H:%M}.'\n"
+    "    return [{'role': 'system', 'content': text}, {'role': 'user', 'content': asked}]\n\n\n"
+    "def ask(client, asked):\n"
+    "    return client.chat.completions.create(model='m', messages=begin(asked))\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -45,8 +51,10 @@ BUILT = HEAD + (
         clocked("'{}\\n\\nIt is {} in the office.'.format(RULES, now)"),
         clocked("f'{RULES}\\n\\nIt is {now}.'"),
         BUILT,
+        GIVEN_BACK,
+        clocked("RULES + f'It is {now}. The question: {user_question}' + RULES").replace("asked", "user_question"),
     ],
-    ids=["sum", "format", "fstring", "list"],
+    ids=["sum", "format", "fstring", "list", "given back", "the question behind it"],
 )
 def test_the_end_of_a_long_text_before_one_question(tmp_path: Path, program: str) -> None:
     assert codes(tmp_path, program) == []
@@ -176,3 +184,8 @@ def test_a_date_in_such_a_job_is_told(tmp_path: Path) -> None:
     program = clocked("f'It is {now}. ' + RULES").replace(" %H:%M", "")
     write(tmp_path, {"jobs/daily_digest.py": program})
     assert [code for _, _, code in places(lint([tmp_path], cache=False).findings)] == ["CSF103"]
+
+
+def test_a_field_by_the_name_of_a_constant(tmp_path: Path) -> None:
+    sent = "[{'role': 'system', FIELD_CONTENT: text}, {'role': 'user', FIELD_CONTENT: asked}]"
+    assert codes(tmp_path, clocked(LAST, sent).replace("\n\nRULES", "\n\nFIELD_CONTENT = 'content'\nRULES")) == []

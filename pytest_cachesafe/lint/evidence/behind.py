@@ -10,6 +10,7 @@ from string import Formatter
 from typing import NamedTuple
 
 __all__ = [
+    "ASKED",
     "Around",
     "Function",
     "Place",
@@ -35,7 +36,7 @@ _IN_LINE = re.compile(r"[^\s:][^\n:]*$")
 _DEPTH = 6
 _LIMIT = 4000
 # What the user asks: another text in each request, by its name.
-_ASKED = re.compile(
+ASKED = re.compile(
     r"(?:^|_)(?:question|query|request|user_(?:input|message|prompt|text|query|request)|prompt_text|utterance|"
     r"task|task_id|task_description|description|objective)$"
 )
@@ -45,11 +46,12 @@ _PLACE = re.compile(r"\{\{-?\s*([\w.]+)[^}]*\}\}")
 
 class Around(NamedTuple):
     """`asked`: the user's question stands before the value; `front`, `behind`: characters of fixed text before the
-    first and behind the last place of the value."""
+    first and behind the last place of the value; `near`: those behind it up to the question."""
 
     asked: bool
     front: int
     behind: int
+    near: int = 0
 
 
 class Place(NamedTuple):
@@ -119,11 +121,12 @@ def functions(body: list[ast.stmt]) -> dict[str, list[Function]]:
 def around(text: ast.expr, place: Place) -> Around | None:
     """What is around the value in a text; None where the value or a template is not seen."""
     asked, front, behind, seen, before = False, 0, 0, False, False
+    near: int | None = None
     for piece in _pieces(text, place, _DEPTH):
         if piece is None:
             # The value.
             front = front if seen else behind
-            seen, behind = True, 0
+            seen, behind, near = True, 0, None
             asked = asked or before
         elif isinstance(piece, int):
             if piece == _UNSEEN:
@@ -131,7 +134,8 @@ def around(text: ast.expr, place: Place) -> Around | None:
             behind += piece
         elif piece == "?":
             before = True
-    return Around(asked, front, behind) if seen else None
+            near = behind if near is None else near
+    return Around(asked, front, behind, behind if near is None else near) if seen else None
 
 
 def constants(body: list[ast.stmt]) -> dict[str, str]:
@@ -189,7 +193,7 @@ def _leaves(expr: ast.expr, place: Place, depth: int) -> Iterator[_Piece]:
 def _leaf(expr: ast.expr, place: Place) -> _Piece:
     if _holds(expr, place):
         return None
-    if _ASKED.search(spelt(expr).lower()):
+    if ASKED.search(spelt(expr).lower()):
         return "?"
     name = spelt(expr)
     return len(place.constants.get(name, "")) or (_UNKNOWN if name.isupper() else place.unknown)
@@ -340,7 +344,7 @@ def _filled(call: ast.Call, receiver: ast.expr, place: Place, depth: int) -> Ite
             value = filled.get(field)
             if value is None and field.isdigit() and int(field) < len(call.args):
                 value = call.args[int(field)]
-            if value is not None and _ASKED.search(field.lower()) and not _holds(value, place):
+            if value is not None and ASKED.search(field.lower()) and not _holds(value, place):
                 yield "?"
             elif value is not None:
                 yield from _leaves(value, place, depth)

@@ -40,6 +40,8 @@ _CODES = frozenset(
 )
 _MEMORY = "CSF109"
 _TIME = "CSF101"
+# What is given back is sent as it is, or begins a chat that keeps its text: a clock in it is read once.
+_CLOCKS = frozenset({"CSF101", "CSF103"})
 # Requests that one text goes into; with more nobody looks at all of them.
 _MOST = 50
 # Orders: behind the question they are new with it.
@@ -63,6 +65,7 @@ class OneShot:
         self._known: dict[str, list[Function]] = {}
         self._constants: dict[str, str] = {}
         self._sent: dict[int, _Requests] = {}
+        self._returned: set[int] = set()
         self._found: dict[tuple[int, int, int, int], list[tuple[ast.expr, Function]]] = {}
 
     def holds(self, code: str, report: Report) -> bool:
@@ -76,10 +79,7 @@ class OneShot:
     def _holds(self, code: str, report: Report) -> bool:
         if code not in _CODES or report.data.get("part") != "system" or not self._name.endswith(".py"):
             return False
-        if self._body is None:
-            self._body = parsed(self._read(self._name) or b"")
-            self._known = functions(self._body)
-            self._constants = constants(self._body)
+        self._look()
         kinds = {source.get("kind") for source in report.data.get("sources", ())}
         row, end = report.span.row, report.span.end_row
         function = self._around(row)
@@ -98,10 +98,27 @@ class OneShot:
         if any(_follows_question(text, place) for text in texts):
             return True
         sent = self._requests(function, row, end)
+        if any(id(system) in self._returned for system, _ in sent):
+            if code not in _CLOCKS:
+                return False
+            # Whose callers are not looked at, a text of which nothing is seen may be a word.
+            place = place._replace(unknown=0)
         return 0 < len(sent) <= _MOST and all(
             _at_the_end(around(system, place._replace(function=where)), loose=recalled or code in _LOOSE)
             for system, where in sent
         )
+
+    def is_single(self, row: int, end: int) -> bool:
+        """Whether the text of a statement goes into requests of one question alone, all of them seen."""
+        self._look()
+        function = self._around(row)
+        return function is not None and 0 < len(self._requests(function, row, end)) <= _MOST
+
+    def _look(self) -> None:
+        if self._body is None:
+            self._body = parsed(self._read(self._name) or b"")
+            self._known = functions(self._body)
+            self._constants = constants(self._body)
 
     def _around(self, row: int) -> Function | None:
         """The innermost function around a row."""
@@ -123,6 +140,7 @@ class OneShot:
     def _looked_for(self, function: Function, row: int, end: int, depth: int) -> list[tuple[ast.expr, Function]]:
         if id(function) not in self._sent:
             self._sent[id(function)] = _Requests(function, self._known)
+            self._returned |= {id(sent.system) for sent in self._sent[id(function)].whole if sent.returned}
         requests = self._sent[id(function)]
         out = [(sent.system, function) for sent in requests.whole if _overlaps(sent.system, row, end)]
         if out:
@@ -210,7 +228,7 @@ def _at_the_end(seen: Around | None, *, loose: bool) -> bool:
     if loose and (seen.asked or seen.behind <= CLOSING):
         return True
     # A short text with a value in it is not yet one that is kept stable in front of it.
-    return seen.front >= CLOSING >= seen.behind
+    return seen.front >= CLOSING >= seen.near
 
 
 def _end(node: ast.stmt | ast.expr) -> int:

@@ -27,10 +27,12 @@ _DEPTH = 8
 
 
 class Sent(NamedTuple):
-    """A request that is seen whole: its system text, and the content of its user messages."""
+    """A request that is seen whole: its system text, and the content of its user messages; `returned`: it is given back
+    and sent elsewhere."""
 
     system: ast.expr
     users: list[ast.expr]
+    returned: bool = False
 
 
 def single_requests(function: Function, known: Mapping[str, list[Function]]) -> Iterator[Sent]:
@@ -38,7 +40,12 @@ def single_requests(function: Function, known: Mapping[str, list[Function]]) -> 
     for node in own_nodes(function):
         if isinstance(node, ast.List):
             sent = _of_list(node)
-            if sent is not None and _stays(node, function, bool(sent.users)) and _asks(sent.users, function):
+            if sent is None or not _asks(sent.users, function):
+                continue
+            if isinstance(parents(function).get(id(node)), ast.Return):
+                if sent.users:
+                    yield sent._replace(returned=True)
+            elif _stays(node, function, bool(sent.users)):
                 yield sent
         elif isinstance(node, ast.Call):
             sent = _of_call(node, known)
@@ -51,7 +58,7 @@ def _message(node: ast.expr) -> tuple[str, ast.expr] | None:
     if isinstance(node, ast.Tuple) and len(node.elts) == 2 and isinstance(node.elts[0], ast.Constant):
         return str(node.elts[0].value), node.elts[1]
     if isinstance(node, ast.Dict):
-        fields = {k.value: v for k, v in zip(node.keys, node.values, strict=True) if isinstance(k, ast.Constant)}
+        fields = {_field(k): v for k, v in zip(node.keys, node.values, strict=True)}
         role, content = fields.get("role"), fields.get("content")
         if isinstance(role, ast.Constant) and content is not None and None not in node.keys:
             return str(role.value), content
@@ -65,6 +72,13 @@ def _message(node: ast.expr) -> tuple[str, ast.expr] | None:
         if role_word and content is not None:
             return role_word, content
     return None
+
+
+def _field(key: ast.expr | None) -> object:
+    """The name of a field; `FIELD_CONTENT` is the content."""
+    if isinstance(key, ast.Constant):
+        return key.value
+    return spelt(key).lower().rpartition("_")[2] if key is not None else None
 
 
 def _of_list(node: ast.List) -> Sent | None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.lint.evidence.called import Called
+from pytest_cachesafe.lint.evidence.last_lines import LastLines
 from pytest_cachesafe.lint.evidence.mechanism import Mechanism
 from pytest_cachesafe.lint.evidence.one_shot import OneShot
 from pytest_cachesafe.lint.evidence.overridden import Overridden
@@ -18,11 +19,14 @@ __all__ = ["weighed"]
 
 
 def weighed(
-    told: Mapping[str, Sequence[tuple[Rule, Report]]], files: Sequence[str], read: Callable[[str], bytes | None]
+    told: Mapping[str, Sequence[tuple[Rule, Report]]],
+    files: Sequence[str],
+    read: Callable[[str], bytes | None],
+    templates: Sequence[str] = (),
 ) -> dict[str, list[tuple[Rule, Report]]]:
     """The reports by file without those that cost nothing; what looks at one file is asked before what looks at all.
 
-    `files` are those of the project, `read` gives the bytes of one.
+    `files` are those of the project, `templates` its texts, `read` gives the bytes of one.
     """
     shown = Mechanism(files, read)
     left: dict[str, list[tuple[Rule, Report]]] = {}
@@ -38,6 +42,8 @@ def weighed(
     for name, dead in (*called.dead(rows).items(), *never.items()):
         left[name] = [(rule, report) for rule, report in left[name] if report.span.row not in dead]
     unpassed = Unpassed(files, read, called.is_told)
+    last = LastLines(files, read, templates, left)
     return {
-        name: [(r, report) for r, report in reports if not unpassed.holds(report)] for name, reports in left.items()
+        name: [(r, report) for r, report in reports if not (unpassed.holds(report) or last.holds(r.code, report))]
+        for name, reports in left.items()
     }
