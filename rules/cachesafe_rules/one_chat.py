@@ -94,13 +94,15 @@ def looked_at(shape: Shape, request: Request, part: Part) -> Looks:
 def has_two(shape: Shape, parts: Iterable[Part]) -> bool:
     """Whether the parts of a field are two values at least: both branches of a choice may give the same."""
     seen = set()
-    for part in parts:
-        expr = part.expr
+    for found in parts:
+        expr = found.expr
         inner = expr.kind in ("conditional", "operation") or (
-            expr.kind in ("name", "attribute") and bool(shape.bindings(part.function, expr))
+            expr.kind in ("name", "attribute") and bool(shape.bindings(found.function, expr))
         )
-        if not inner and not (expr.call is not None and shape.local_function(expr.call, part.function)):
-            seen.add(spelt(expr, 200))
+        if not inner and not (expr.call is not None and shape.local_function(expr.call, found.function)):
+            # `load("big")` and `load("small")` are two.
+            given = [part.value for part in walk(expr) if part is not expr and part.kind == "constant"]
+            seen.add(f"{spelt(expr, 200)} {given}")
     return len(seen) > 1
 
 
@@ -273,7 +275,7 @@ def _varies(shape: Shape, function: str, expr: Expr, loop: Condition) -> bool:
         for item in bound
         if _is_in(item.conditions, loop) and not any(condition.kind == "except" for condition in item.conditions)
     ]
-    if any(item.operator == "+=" for item in own):
+    if any(item.operator in ("+=", "-=") for item in own):
         return True
     values = {spelt(item.value, 200) for item in bound if item.value is not None}
     return expr.kind == "name" and bool(own) and len(bound) > 1 and len(values) > 1

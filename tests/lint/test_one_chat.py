@@ -36,6 +36,7 @@ LOOP = (
         # Another name for it, and a counter of the loop's own.
         ({"before": "final = step == limit - 1", "tools": "[] if final else TOOLS"}, True),
         ({"before": "turn += 1", "tools": "[] if turn > 3 else TOOLS"}, True),
+        ({"before": "turn -= 1", "tools": "[] if turn < 3 else TOOLS"}, True),
         ({"tools": "TOOLS if len(messages) > 5 else []"}, True),
         # What the function was given is the same in each round.
         ({"tools": "[] if last_step else TOOLS"}, False),
@@ -56,7 +57,9 @@ def test_both_branches_give_another_model(tmp_path: Path) -> None:
     fixed = {"count": "step", "before": "pass", "grow": "messages.append(answer)", "tools": "TOOLS"}
     two = LOOP.format(**fixed, model="'big' if step > 3 else 'small'")
     same = LOOP.format(**fixed, model="settings.model if step > 3 else settings.model")
+    calls = LOOP.format(**fixed, model="load('big') if step > 3 else load('small')")
     assert "CSF306" in codes(tmp_path, two)
+    assert "CSF306" in codes(tmp_path, calls)
     assert "CSF306" not in codes(tmp_path, same)
 
 
