@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from cachesafe_rules.assembled import assembled_lists, role_and_content
 from cachesafe_rules.expressions import is_history, last_part, name_words, spelt, walk, words_of_name
 from cachesafe_rules.kept import holds_sent
-from cachesafe_rules.model import Condition, Expr
+from cachesafe_rules.model import Call, Condition, Expr
 from cachesafe_rules.shape import SEND, Part, Request, Shape
 
 __all__ = ["differs", "has_two", "ifs_in", "is_sent", "is_sent_on", "looked_at"]
@@ -24,6 +24,8 @@ _LOOKS = frozenset(
     {"len", "any", "all", "bool", "sum", "lower", "upper", "strip", "startswith", "endswith", "split", "count",
      "casefold", "search", "match", "findall", "get", "min", "max", "str", "isdigit", "find"}
 )  # fmt: skip
+# Words of calls that ask a model: `stream_chat`, `get_llm_response`.
+_ASKS = frozenset({"chat", "stream", "complete", "completion", "completions", "generate", "invoke", "llm"})
 _DEPTH = 4
 
 # What a choice looks at, and whether only for its truth: `if text:` asks whether there is a text, not what it says.
@@ -78,16 +80,11 @@ def looked_at(shape: Shape, request: Request, part: Part) -> Looks:
         tests += [(key, False) for key in expr.items[1:]]
     if part.function == request.function:
         return tests
-    known = shape.view.functions.get(part.function)
-    if known is None:
-        return []
-    places = [name for name in known.parameters if name not in ("self", "cls")]
     read = {expr.name for expr, truth in _read(shape, part.function, tests) if expr.kind == "name" and not truth}
     out: list[tuple[Expr, bool]] = []
     for call in shape.callers(part.function):
         if call.function == request.function:
-            given = {**dict(zip(places, call.args, strict=False)), **call.keywords}
-            out += [(value, False) for name, value in given.items() if name in read]
+            out += [(value, False) for name, value in _given(shape, part.function, call) if name in read]
     return out
 
 
@@ -115,9 +112,9 @@ def _chat_lists(shape: Shape, request: Request) -> list[Part]:
 
 
 def is_sent(shape: Shape, function: str, expr: Expr, conditions: Iterable[Condition] = ()) -> bool:
-    """Whether a request of this file holds this very list, by its name or its place: one that the function makes
-    itself, or that is made of what it gives back or was given. Not in a branch that excludes the one of `conditions`.
-    """
+    """Whether a request of this file holds this very list, by its name or its place: one that the function makes, that
+    is made by a function which it hands the list to, or of what it gives back or was given. Not in a branch that
+    excludes the one of `conditions`."""
     other = {(id(item.test), not item.negated) for item in conditions if item.kind == "if"}
     home = shape.home(function, expr.name or "")
     for part, around in _sent(shape):
@@ -125,13 +122,26 @@ def is_sent(shape: Shape, function: str, expr: Expr, conditions: Iterable[Condit
         same = named or (part.function == function and part.expr.span == expr.span)
         if same and other.isdisjoint({(id(item.test), item.negated) for item in around}):
             return True
+    sent = {(part.function, part.expr.name) for part, _ in _sent(shape)}
+    if _is_named(expr):
+        for call in shape.view.calls:
+            here = call.function == function and other.isdisjoint({(id(i.test), i.negated) for i in call.conditions})
+            local = shape.local_function(call, function) if here else ""
+            if any((local, name) in sent for name, given in _given(shape, local, call) if given.name == expr.name):
+                return True
     return shape.is_parameter(function, expr) and any(
-        part.function == call.function and part.expr.name == arg.name
+        (call.function, given.name) in sent
         for call in shape.callers(function)
-        for arg in call.args
-        if _is_named(arg)
-        for part, _ in _sent(shape)
+        for name, given in _given(shape, function, call)
+        if name == expr.name and _is_named(given)
     )
+
+
+def _given(shape: Shape, function: str, call: Call) -> list[tuple[str, Expr]]:
+    """What a call gives to the parameters of a function of this file."""
+    known = shape.view.functions.get(function)
+    places = [name for name in known.parameters if name not in ("self", "cls")] if known is not None else []
+    return [*zip(places, call.args, strict=False), *(call.keywords.items() if places else ())]
 
 
 def _sent(shape: Shape) -> list[tuple[Part, tuple[Condition, ...]]]:
@@ -141,7 +151,8 @@ def _sent(shape: Shape) -> list[tuple[Part, tuple[Condition, ...]]]:
         return known
     asked = [(r.messages, r.function, r.span, r.conditions) for r in shape.requests if r.messages is not None]
     for call in shape.view.calls:
-        if call.args and last_part(call.name) in SEND and (is_history(call.args[0]) or call.args[0].kind == "list"):
+        asks = last_part(call.name) in SEND or not _ASKS.isdisjoint(name_words(last_part(call.name)))
+        if call.args and asks and (is_history(call.args[0]) or call.args[0].kind == "list"):
             asked.append((call.args[0], call.function, call.span, call.conditions))
     out = [(part, one[3]) for one in asked for part in shape.flow(*one)]
     shape.view.memo["sent"] = out

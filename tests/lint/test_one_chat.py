@@ -140,6 +140,13 @@ def test_an_edit_in_a_helper_of_the_sender_is_seen(tmp_path: Path) -> None:
     assert "CSF307" not in codes(tmp_path, f"{helper}\n\ndef ask(client, messages):\n    cut(client.rows)\n{SENDS}")
 
 
+def test_a_list_that_is_handed_to_the_sender(tmp_path: Path) -> None:
+    sender = f"\n\ndef send(client, messages):\n{SENDS}"
+    given = f"{SHORTENED}    return send(client, messages)\n"
+    assert "CSF307" in codes(tmp_path, given + sender)
+    assert "CSF307" not in codes(tmp_path, given.replace("send(client, messages)", "send(client, [])") + sender)
+
+
 def test_an_insert_in_a_branch_that_the_request_is_not_in(tmp_path: Path) -> None:
     insert = (INSERTED % "docs").rpartition("    messages.insert")
     call = f"    if note:\n        messages.insert{insert[2]}"

@@ -39,7 +39,7 @@ _PROGRAM = re.compile(r"^_?a?(?:main|run_cli|cli|repl)$")
 # A value becomes text here; an id that is only handed on, or the key of a map, is none.
 # A message or a call takes the text, not only a name or a key that says system prompt.
 _SENT = re.compile(
-    r"reaches (?:the )?(?:argument \w+ of |system (?:message|prompt|text)\b|SystemMessage|"
+    r"reaches (?:the )?(?:argument \w+ of |system (?:message|prompt|text)\b|SystemMessage|few-shot |"
     r"'(?:system|instructions)' of )"
 )
 _AS_TEXT = re.compile(r"formatted into|put into (?!text by \.render)|joined into|fills \{|reaches the placeholder")
