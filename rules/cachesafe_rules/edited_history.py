@@ -9,6 +9,7 @@ from cachesafe_rules.first_message import first_rewritten
 from cachesafe_rules.history_edits import appended, assigned, rebuilt
 from cachesafe_rules.model import Span
 from cachesafe_rules.needles import CHAT
+from cachesafe_rules.one_chat import is_sent
 from cachesafe_rules.shape import shape_of
 
 __all__ = ["EditedHistory"]
@@ -27,6 +28,8 @@ class EditedHistory(Rule):
     them are edited counts from the end of the list (`messages[:-k]`, `i < len(messages) - k`) and the edit loses text,
     or the text that is written into them is another one in the next request. An edit that is the same for every
     message and every time (a strip, a filter by role) is none, nor is one behind a test on tokens or context size.
+    Projects of several files: only where a request of the same function or of its caller in the file holds the edited
+    list; a file of up to 40 rows that no other file imports is taken as it stands.
 
     Why
     ---
@@ -115,7 +118,13 @@ class EditedHistory(Rule):
     def check(self, context: Context) -> Iterator[Report]:
         shape = shape_of(context.view)
         seen: set[Span] = set()
-        for span, what in [*rebuilt(shape), *assigned(shape), *appended(shape), *first_rewritten(shape)]:
+        found = [*rebuilt(shape), *assigned(shape), *appended(shape), *first_rewritten(shape)]
+        for span, what, function, messages in found:
             if span not in seen:
                 seen.add(span)
-                yield Report(f"{what}: what was cached of them no longer matches", span, help=_HELP)
+                yield Report(
+                    f"{what}: what was cached of them no longer matches",
+                    span,
+                    help=_HELP,
+                    data={"shown": is_sent(shape, function, messages)},
+                )

@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 from cachesafe_rules.changing import changing_value
 from cachesafe_rules.expressions import is_history, last_part, walk
-from cachesafe_rules.history_edits import is_content, is_free, senders
+from cachesafe_rules.history_edits import Edit, is_content, is_free, senders
 from cachesafe_rules.kept import holds_sent
-from cachesafe_rules.model import Expr, Span
+from cachesafe_rules.model import Expr
 from cachesafe_rules.shape import Shape
 
 __all__ = ["first_rewritten"]
 
 
-def first_rewritten(shape: Shape) -> Iterator[tuple[Span, str]]:
+def first_rewritten(shape: Shape) -> Iterator[Edit]:
     """`messages[0]["content"] = …` with a text of the turn."""
     sends = senders(shape)
     for binding in shape.view.bindings:
@@ -38,7 +38,7 @@ def first_rewritten(shape: Shape) -> Iterator[tuple[Span, str]]:
             # What stands behind a marker in it is taken off.
             continue
         if found := changing_value(shape, binding.function, value):
-            yield binding.span, f"the first message is rewritten with {found}"
+            yield binding.span, f"the first message is rewritten with {found}", binding.function, root.items[0]
 
 
 def _is_cut(expr: Expr) -> bool:

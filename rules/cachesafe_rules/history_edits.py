@@ -16,14 +16,18 @@ from cachesafe_rules.shape import Shape
 from cachesafe_rules.turns import is_setup, is_side_call, overflow_guarded
 from cachesafe_rules.volatile import volatile_in
 
-__all__ = ["appended", "assigned", "is_content", "is_free", "rebuilt", "senders"]
+__all__ = ["Edit", "appended", "assigned", "is_content", "is_free", "rebuilt", "senders"]
 
 _CONTENT = frozenset({"content", "text", "parts"})
 _SHORTENS = frozenset({"truncate", "shorten", "cut", "clip", "trim", "abbreviate", "summarize", "summarise", "elide"})
 _DISTANCE = "earlier messages change with their distance from the end"
 
 
-def rebuilt(shape: Shape) -> Iterator[tuple[Span, str]]:
+# A place, what is done there, and the list in its function that must be sent for it to matter.
+Edit = tuple[Span, str, str, Expr]
+
+
+def rebuilt(shape: Shape) -> Iterator[Edit]:
     """Comprehensions over the history that flow into a request."""
     for part in shape.parts:
         expr = part.expr
@@ -33,16 +37,17 @@ def rebuilt(shape: Shape) -> Iterator[tuple[Span, str]]:
         if _is_sent(shape, part.function, iterable) and (
             why := _changed(shape, part.function, element, _index_of(iterable, target), _stored(iterable))
         ):
-            yield expr.span, why
+            yield expr.span, why, part.function, expr
 
 
-def appended(shape: Shape) -> Iterator[tuple[Span, str]]:
+def appended(shape: Shape) -> Iterator[Edit]:
     """`messages.append({… m …})` in a loop over the history."""
     sent = {(shape.home(part.function, part.expr.name), part.expr.name) for part in shape.parts if part.expr.name}
     for call in shape.view.calls:
         root = call.name.rpartition(".")[0]
         if last_part(call.name) != "append" or not call.args or (shape.home(call.function, root), root) not in sent:
             continue
+        grown = Expr("name", call.span, name=root)
         if not is_free(shape, call.function, call.conditions):
             continue
         item = shape.resolve(call.function, call.args[0])
@@ -51,12 +56,12 @@ def appended(shape: Shape) -> Iterator[tuple[Span, str]]:
                 continue
             index = _index_of(test, target)
             if why := _changed(shape, call.function, item, index, _stored(test)):
-                yield call.span, why
+                yield call.span, why, call.function, grown
             elif _moves(shape, call.function, call.conditions, index) and _loses(shape, call.function, item):
-                yield call.span, _DISTANCE
+                yield call.span, _DISTANCE, call.function, grown
 
 
-def assigned(shape: Shape) -> Iterator[tuple[Span, str]]:
+def assigned(shape: Shape) -> Iterator[Edit]:
     """`m["content"] = …` in a loop over the history, or over a part of it that ends k messages before the newest."""
     sends = senders(shape)
     for binding in shape.view.bindings:
@@ -72,13 +77,14 @@ def assigned(shape: Shape) -> Iterator[tuple[Span, str]]:
             if _in_batches(shape, binding, _over(test)):
                 continue
             index = _index_of(test, element)
+            whole = messages.generators[0].iterable if messages.generators else messages
             if _ends_before(shape, function, test) or (
                 function in sends and _moves(shape, function, binding.conditions, index)
             ):
                 if _loses(shape, function, value):
-                    yield binding.span, _DISTANCE
+                    yield binding.span, _DISTANCE, function, whole
             elif function in sends and (found := _stamped(shape, function, value)):
-                yield binding.span, found
+                yield binding.span, found, function, whole
 
 
 def _in_batches(shape: Shape, binding: Binding, over: Expr) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.changing import is_local, takes_turn
 from cachesafe_rules.expressions import is_constant_name, last_part, name_words, words
 from cachesafe_rules.model import Expr, Span
 from cachesafe_rules.needles import CHAT
+from cachesafe_rules.one_chat import differs, has_two, ifs_in, is_sent_on, looked_at
 from cachesafe_rules.shape import Part, Request, Shape, shape_of
 from cachesafe_rules.tools_per_turn import by_kind, tested
 from cachesafe_rules.turns import is_chat, is_setup, is_side_call, sent_again
@@ -38,6 +39,11 @@ class ModelPerCall(Rule):
     - The choice hangs on what differs between the turns: a test of the newest text or of the chat's length, a counter,
       a table that is asked for the question's kind, chance, a router that is given the newest text.
     - It is no fallback: a request that is sent once more because the answer was empty, or in an `except`, is no switch.
+    - Projects of several files: only where one function, with the helpers that it calls, shows all of it. The requests
+      continue one chat (a loop sends a list that it lets grow, or the list holds earlier messages), the choice reads
+      what is another thing in the next of them (the loop's counter or state, the list's length, its newest message, the
+      text that the function puts there, chance), and two different values are seen. A loop of attempts is none. A file
+      of up to 40 rows that no other file imports is taken as it stands.
 
     Why
     ---
@@ -120,18 +126,19 @@ class ModelPerCall(Rule):
 
     def check(self, context: Context) -> Iterator[Report]:
         shape = shape_of(context.view)
-        seen: set[Span] = set()
-        for span, what, why in _found(shape):
-            if span not in seen:
-                seen.add(span)
-                yield Report(
+        seen: dict[Span, Report] = {}
+        for span, what, why, shown in _found(shape):
+            if shown or span not in seen:
+                seen[span] = Report(
                     f"the {what} depends on {why}: a switch in the middle of a chat is a full cache miss",
                     span,
                     help=_HELP,
+                    data={"shown": shown},
                 )
+        yield from seen.values()
 
 
-def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
+def _found(shape: Shape) -> Iterator[tuple[Span, str, str, bool]]:
     for request in shape.requests:
         if is_setup(request.function) or is_side_call(request.function):
             continue
@@ -143,7 +150,8 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
             what = "model" if field in _MODEL else "reasoning effort"
             done: set[int] = set()
             for value in _values(shape, request.function, request.fields[field]):
-                for part in shape.flow_of_field(value, request.function, request.conditions):
+                parts = shape.flow_of_field(value, request.function, request.conditions)
+                for part in parts:
                     if _of_another(shape, request, part):
                         continue
                     why = _chosen(shape, part) or (
@@ -155,9 +163,12 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
                     tests = {id(condition.test) for condition in part.conditions}
                     if why and not (tests & done):
                         done |= tests
-                        yield part.span, what, why
+                        yield part.span, what, why, _shown(shape, request, part, parts)
 
-    senders = {request.function for request in shape.requests if is_chat(shape, request)}
+    senders: dict[str, list[Request]] = {}
+    for request in shape.requests:
+        if is_chat(shape, request):
+            senders.setdefault(request.function, []).append(request)
     for binding in shape.view.bindings:
         target = binding.target
         if target is None or binding.value is None or binding.function not in senders or target.kind != "subscript":
@@ -169,7 +180,20 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
             and not sent_again(shape, binding.function, binding.conditions)
             and (why := tested(shape, binding.function, binding.conditions, ()))
         ):
-            yield binding.span, "model" if key in _MODEL else "reasoning effort", why
+            choices = ifs_in(binding.conditions)
+            shown = any(differs(shape, request, choices) for request in senders[binding.function])
+            yield binding.span, "model" if key in _MODEL else "reasoning effort", why, shown
+
+
+def _shown(shape: Shape, request: Request, part: Part, parts: Sequence[Part]) -> bool:
+    """Whether the function shows that the choice comes out another way in the next request of the same chat."""
+    call = part.expr.call
+    if call is not None and last_part(call.name) in _RANDOM:
+        return part.function == request.function and is_sent_on(shape, request)
+    picks = part.expr.kind == "subscript" or call is not None
+    if not picks and not has_two(shape, parts):
+        return False
+    return differs(shape, request, looked_at(shape, request, part))
 
 
 def _of_another(shape: Shape, request: Request, part: Part) -> bool:

@@ -25,8 +25,10 @@ class RandomValue(ArrivalRule):
     is a warning: the requests of that process or session still share their prefix, others do not.
 
     Reported where the value becomes text, or chooses one, in the function that builds the request or in one that it
-    calls, and where a chat, an agent or 200 characters of fixed text stand behind it. An id that is handed on without
-    being printed is none of it. A file of up to 40 rows that no other file imports is taken as it stands.
+    calls, where a message or a call takes that text (not only a field called like a system prompt), and where a chat,
+    an agent or 200 characters of fixed text stand behind it. An id that is handed on without being printed is none of
+    it, nor is one that stands in a field of its own (`session_id=f"run-{uuid4()}"`). A file of up to 40 rows that no
+    other file imports is taken as it stands.
 
     ## What to do
 

@@ -16,6 +16,11 @@ class RuntimeState(ArrivalRule):
     The system text should say what holds for the whole conversation. State that moves at each step makes it another
     text at each step, and everything behind it, the history included, is computed and billed again every time.
 
+    Reported where the counter is counted up by the function that builds the text or by one that calls it, or counts the
+    rounds of the loop around it, and where a chat, an agent or 200 characters of fixed text stand behind it. A page, a
+    cursor and what else only has the name of a state are told of a file of up to 40 rows that no other file imports: in
+    others nobody sees when they change.
+
     ## What to do
 
     Put the state into the newest user message, or let a tool return it: there it belongs to its step, and stays as it

@@ -9,6 +9,7 @@ from cachesafe_rules.expressions import is_history, last_part, name_words, walk
 from cachesafe_rules.kept import holds_sent
 from cachesafe_rules.model import Call, Condition, Expr, MessageItem, MessageList, Span
 from cachesafe_rules.needles import CHAT
+from cachesafe_rules.one_chat import is_sent
 from cachesafe_rules.shape import Request, Shape, shape_of
 from cachesafe_rules.sliding_window import is_tail
 from cachesafe_rules.turns import is_setup, overflow_guarded
@@ -30,7 +31,8 @@ class SummarisedHistory(Rule):
     A fresh summary of the older messages and the newest ones take the place of the chat, without a test whether the
     context is nearly full. It is reported where all of this is visible: a call that is named like a summary is given
     messages that were sent, the end of these very messages stands behind its text in one list, and that list is sent,
-    given back or kept as the chat.
+    given back or kept as the chat. Projects of several files: only where a request of the same function or of its
+    caller holds that list; a file of up to 40 rows that no other file imports is taken as it stands.
 
     Why
     ---
@@ -101,17 +103,18 @@ class SummarisedHistory(Rule):
     def check(self, context: Context) -> Iterator[Report]:
         shape = shape_of(context.view)
         seen: set[Span] = set()
-        for call in _calls(shape):
+        for call, found in _calls(shape):
             if call.span not in seen:
                 seen.add(call.span)
                 yield Report(
                     f"{call.name}() replaces earlier messages on every turn: a new text in front of all others",
                     call.span,
                     help=_HELP,
+                    data={"shown": is_sent(shape, found.function, Expr("list", found.span), found.conditions)},
                 )
 
 
-def _calls(shape: Shape) -> Iterator[Call]:
+def _calls(shape: Shape) -> Iterator[tuple[Call, MessageList]]:
     """Calls whose summary stands in a list that is sent or kept, in front of the end of what they summarised."""
     for found in shape.view.lists:
         if (
@@ -130,7 +133,7 @@ def _calls(shape: Shape) -> Iterator[Call]:
                     _summarises(shape, found.function, call, tails)
                     and not overflow_guarded(shape, found.function, conditions)
                 ):  # fmt: skip
-                    yield call
+                    yield call, found
 
 
 def _is_sent(shape: Shape, found: MessageList) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.changing import takes_turn
 from cachesafe_rules.expressions import is_constant_name, last_part, name_words, walk, words
 from cachesafe_rules.model import Condition, Expr, Span
 from cachesafe_rules.needles import CHAT
+from cachesafe_rules.one_chat import differs, has_two, ifs_in, looked_at
 from cachesafe_rules.shape import Part, Request, Shape, shape_of
 from cachesafe_rules.turns import is_chat, is_setup, is_side_call, is_switch, turn_test
 
@@ -41,6 +42,11 @@ class ToolsPerTurn(Rule):
       newest text finds. Of a function that is called the body is read; of one that stands elsewhere nothing is said.
     - A switch of the user or of the whole run (`enable_web`, `single_turn`) is a setting, and a tool that an object
       loses elsewhere in the program is lost once.
+    - Projects of several files: only where one function, with the helpers that it calls, shows all of it. The requests
+      continue one chat (a loop sends a list that it lets grow, or the list holds earlier messages), and the choice
+      reads what is another thing in the next of them: the loop's counter or state, the list's length, its newest
+      message, or the text that the function puts there. A file of up to 40 rows that no other file imports is taken as
+      it stands.
 
     Why
     ---
@@ -140,20 +146,26 @@ class ToolsPerTurn(Rule):
 
     def check(self, context: Context) -> Iterator[Report]:
         shape = shape_of(context.view)
-        seen: set[Span] = set()
-        for span, why, function in _found(shape):
-            if span not in seen:
-                seen.add(span)
-                # A list and each of its tools hang on the same test: one thing to mend.
-                yield Report(
-                    f"the tools depend on {why}: each change of the list voids the whole prefix",
-                    span,
-                    help=_HELP,
-                    group=f"tools of {function}: {why}",
-                )
+        seen: dict[Span, Report] = {}
+        for span, why, function, shown in _found(shape):
+            # A list and each of its tools hang on the same test: one thing to mend.
+            made = Report(
+                f"the tools depend on {why}: each change of the list voids the whole prefix",
+                span,
+                help=_HELP,
+                group=f"tools of {function}: {why}",
+                data={"shown": shown},
+            )
+            if shown or span not in seen:
+                seen[span] = made
+        yield from seen.values()
 
 
-def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
+# A place, what the tools depend on there, its function, and whether the function shows that this differs in one chat.
+_Found = tuple[Span, str, str, bool]
+
+
+def _found(shape: Shape) -> Iterator[_Found]:
     for request in shape.requests:
         if is_setup(request.function) or is_side_call(request.function) or not is_chat(shape, request):
             continue
@@ -165,7 +177,7 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
         if last_part(call.name) == "bind_tools" and call.args and not is_setup(call.function):
             for part in shape.flow_of_field(call.args[0], call.function, call.conditions):
                 if why := _chosen(shape, part, call.conditions):
-                    yield part.span, why, part.function
+                    yield part.span, why, part.function, False
     for binding in shape.view.bindings:
         target, value = binding.target, binding.value
         if (
@@ -178,8 +190,11 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
             and not is_setup(binding.function)
             and (why := _picked(shape, binding.function, value))
         ):
-            yield binding.span, why, binding.function
-    senders = {request.function for request in shape.requests if is_chat(shape, request)}
+            yield binding.span, why, binding.function, False
+    senders: dict[str, list[Request]] = {}
+    for request in shape.requests:
+        if is_chat(shape, request):
+            senders.setdefault(request.function, []).append(request)
     for binding in shape.view.bindings:
         target = binding.target
         if target is None or binding.value is None or binding.function not in senders or target.kind != "subscript":
@@ -195,10 +210,14 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str]]:
             # What holds where the request is begun holds for all of it.
             asked += tuple(c for b in shape.bindings(binding.function, target.items[0]) for c in b.conditions)
             if why := tested(shape, binding.function, binding.conditions, asked):
-                yield binding.span, why, binding.function
-            for part in shape.flow_of_field(binding.value, binding.function, binding.conditions):
+                tests = ifs_in(binding.conditions, asked)
+                shown = any(differs(shape, request, tests) for request in senders[binding.function])
+                yield binding.span, why, binding.function, shown
+            parts = shape.flow_of_field(binding.value, binding.function, binding.conditions)
+            for part in parts:
                 if why := _chosen(shape, part, binding.conditions):
-                    yield part.span, why, part.function
+                    shown = any(_shown(shape, request, part, parts) for request in senders[binding.function])
+                    yield part.span, why, part.function, shown
 
 
 def _asks_for(test: Expr, key: Expr) -> bool:
@@ -206,12 +225,21 @@ def _asks_for(test: Expr, key: Expr) -> bool:
     return any(part.kind == "constant" and part.value == key.value for part in walk(test))
 
 
-def _field(shape: Shape, request: Request, value: Expr) -> Iterator[tuple[Span, str, str]]:
-    for part in shape.flow_of_field(value, request.function, request.conditions):
+def _field(shape: Shape, request: Request, value: Expr) -> Iterator[_Found]:
+    parts = shape.flow_of_field(value, request.function, request.conditions)
+    for part in parts:
         if _set_elsewhere(shape, part, request.function):
             continue
         if why := _chosen(shape, part, request.conditions):
-            yield part.span, why, part.function
+            yield part.span, why, part.function, _shown(shape, request, part, parts)
+
+
+def _shown(shape: Shape, request: Request, part: Part, parts: Sequence[Part]) -> bool:
+    """Whether what chooses a part is seen to differ between two requests of one chat."""
+    picks = part.expr.kind == "comprehension" or part.expr.call is not None or part.expr.kind == "subscript"
+    if not (part.element or picks or has_two(shape, parts)):
+        return False
+    return differs(shape, request, looked_at(shape, request, part))
 
 
 def _set_elsewhere(shape: Shape, part: Part, function: str) -> bool:

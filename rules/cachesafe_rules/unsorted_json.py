@@ -15,6 +15,7 @@ __all__ = ["UnsortedJson"]
 
 _HELP = "json.dumps(…, sort_keys=True), and sorted(…) for sets; never for tool-call arguments the model wrote itself"
 _DUMPS = frozenset({"json.dumps", "ujson.dumps", "simplejson.dumps", "orjson.dumps"})
+_RESULT = "a tool result"
 _SYSTEM = ("system", "instructions", "system_prompt", "system_instruction", "system_message")
 
 
@@ -31,7 +32,8 @@ class UnsortedJson(Rule):
     - A set becomes JSON in the system text or in a tool's description.
     - A function makes a tool message of a parameter itself, which may be dumped anew for each request. A display has
       the order in which it is written, and a result that its own function has computed becomes text once; so does a
-      message that is only appended to the chat.
+      message that is only appended to the chat. This is told of a file of up to 40 rows that no other file imports;
+      in other files nobody sees whether the keys come in another order the next time.
 
     Why
     ---
@@ -100,7 +102,11 @@ class UnsortedJson(Rule):
             if call.span not in seen:
                 seen.add(call.span)
                 yield Report(
-                    f"{call.name}() without sort_keys writes {what} in an order of its own", call.span, help=_HELP
+                    f"{call.name}() without sort_keys writes {what} in an order of its own",
+                    call.span,
+                    help=_HELP,
+                    # Of a result nobody sees whether its keys come in another order the next time.
+                    data={"shown": what != _RESULT},
                 )
 
     def fix(self, report: Report, source: str) -> Fix | None:
@@ -123,7 +129,7 @@ def _results(shape: Shape) -> Iterator[tuple[Call, str]]:
             for item in found.items:
                 call = item.content.call if item.role == "tool" and item.content is not None else None
                 if call is not None and _is_unsorted(call) and _handed_in(shape, found.function, call):
-                    yield call, "a tool result"
+                    yield call, _RESULT
     for binding in shape.view.bindings:
         value = binding.value
         if binding.operator == "return" and value is not None and value.kind == "dict":
@@ -137,7 +143,7 @@ def _results(shape: Shape) -> Iterator[tuple[Call, str]]:
                 and _handed_in(shape, binding.function, content.call)
                 and not _kept_as_text(shape, binding.function)
             ):
-                yield content.call, "a tool result"
+                yield content.call, _RESULT
 
 
 def _handed_in(shape: Shape, function: str, call: Call) -> bool:

@@ -1,19 +1,21 @@
-"""What must be seen before a value in a system text is reported: that it is another one, and what it costs.
+"""What must be seen before a report is made: that a value is another one in the next request, and what that costs.
 
-Asked of what changes from user to user, of random values, of the state of a repository, of objects and of recalled
-text: such values stand in many texts that are sent once, kept, or followed by nothing that was sent before. Each
-condition is one that the code shows; what cannot be seen is not reported.
+Asked of what changes from user to user, of random values, of counters, of the state of a repository, of objects and of
+recalled text: such values stand in many texts that are sent once, kept, or followed by nothing that was sent before.
+Each condition is one that the code shows; what cannot be seen is not reported. The rules on tools, models and histories
+look at that themselves and say in their reports' data whether it is `shown`.
 """
 
 from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from pytest_cachesafe.lint.evidence.behind import Function, called, own_nodes
+from pytest_cachesafe.lint.evidence.behind import Function, called, own_nodes, parents
 from pytest_cachesafe.lint.evidence.chats import agent_of, chat_in, in_loop, is_fallback, tools_beside
+from pytest_cachesafe.lint.evidence.counted import is_counted
 from pytest_cachesafe.lint.evidence.fixed import Files, fixed_behind, is_at, sources_of
 from pytest_cachesafe.lint.evidence.requesters import Requesters
 
@@ -22,7 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Mechanism"]
 
-_CODES = frozenset({"CSF104", "CSF105", "CSF107", "CSF108", "CSF109", "CSF111"})
+_CODES = frozenset({"CSF104", "CSF105", "CSF107", "CSF108", "CSF109", "CSF110", "CSF111"})
+# Rules on structure, whose reports say themselves whether all of it is seen.
+_STRUCTURE = frozenset({"CSF203", "CSF302", "CSF304", "CSF305", "CSF306", "CSF307"})
 # A file of so few rows that nothing else takes in is complete as it stands: who calls what is in it is not to be seen.
 _SHORT = 40
 _HOPS = 2
@@ -34,7 +38,13 @@ _ONCE = re.compile(
 )
 _PROGRAM = re.compile(r"^_?a?(?:main|run_cli|cli|repl)$")
 # A value becomes text here; an id that is only handed on, or the key of a map, is none.
+# A message or a call takes the text, not only a name or a key that says system prompt.
+_SENT = re.compile(
+    r"reaches (?:the )?(?:argument \w+ of |system (?:message|prompt|text)\b|SystemMessage|few-shot |"
+    r"'(?:system|instructions)' of )"
+)
 _AS_TEXT = re.compile(r"formatted into|put into (?!text by \.render)|joined into|fills \{|reaches the placeholder")
+_FIELD = re.compile(r"(?:^|_)(?:id|ids|key|uuid|nonce)$|[a-z]I[dD]$")
 _CHOOSES = re.compile(r"(?:choices?|sample|shuffle)(?:\(\))?$")
 # Objects that keep a text instead of sending it.
 _KEPT = re.compile(r"argument \w+ of (?:\w+\.)*\w*(?:Event|Record|Snapshot|Entry|Log)\b")
@@ -63,6 +73,8 @@ class Mechanism:
     def shown(self, code: str, report: Report) -> bool:
         """Whether everything is seen that makes a report true; of other rules' reports nothing is asked."""
         name = report.span.filename
+        if code in _STRUCTURE:
+            return report.data.get("shown") is not False or self._is_alone(name)
         if code not in _CODES or not name.endswith(".py"):
             return True
         try:
@@ -88,7 +100,9 @@ class Mechanism:
             return shared and any(map(self._requesters.bring, sources_of(report)))
         if code in ("CSF104", "CSF109") and self._is_stored(code, report):
             return False
-        if code == "CSF104" and not self._is_drawn(report, ends):
+        if code == "CSF104" and not (_SENT.search(_told(report)) and self._is_drawn(report, ends)):
+            return False
+        if code == "CSF110" and not self._is_counted(report, ends):
             return False
         # A release is the same for all that it ever serves.
         if code == "CSF107" and all(source["granularity"] == "release" for source in sources_of(report)):
@@ -167,22 +181,29 @@ class Mechanism:
     def _is_drawn(self, report: Report, ends: Sequence[_End]) -> bool:
         """Whether a random value becomes text, or chooses one, where the request is built or one call away."""
         names = {called(node) for _, function, _ in ends for node in own_nodes(function) if isinstance(node, ast.Call)}
-        as_text = self._is_printed(report)
+        as_text = self._is_printed(report, _TEXT_CALLS - {"str"})
         for source in sources_of(report):
             function = self._seen[source["filename"]].around(source["row"])
             near = function is None or any(function is end for _, end, _ in ends) or function.name in names
-            if near and (as_text or _CHOOSES.search(source["api"])):
+            named = function is not None and _is_named(function, source)
+            if near and not named and (as_text or _CHOOSES.search(source["api"])):
                 return True
         return False
 
-    def _is_printed(self, report: Report) -> bool:
+    def _is_counted(self, report: Report, ends: Sequence[_End]) -> bool:
+        """Whether a counter is counted up around the place where its text is built; of pages and cursors nobody sees
+        when they change."""
+        names = {source["api"].partition(",")[0].rpartition(".")[2] for source in sources_of(report)}
+        return any(is_counted(names, function, row, self._seen[name]) for name, function, row in ends)
+
+    def _is_printed(self, report: Report, calls: frozenset[str] = _TEXT_CALLS) -> bool:
         """Whether a value itself is turned into text, not only handed to a template that may read its fields."""
         if any(_AS_TEXT.match(step.message) for step in report.steps):
             return True
         for source in sources_of(report):
             function = self._seen.around(source["filename"], source["row"])
             for node in own_nodes(function) if function is not None else ():
-                call = isinstance(node, ast.Call) and called(node) in _TEXT_CALLS
+                call = isinstance(node, ast.Call) and called(node) in calls
                 text = call or isinstance(node, ast.JoinedStr | ast.BinOp)
                 if text and any(is_at(part, source) for part in ast.walk(node)):
                     return True
@@ -200,3 +221,22 @@ class Mechanism:
                 for other in self._files
             )
         return self._alone[name]
+
+
+def _is_named(function: Function, source: Mapping[str, Any]) -> bool:
+    """Whether a value is an id or a key in a field of its own: what holds that field holds no text of it."""
+    above = parents(function)
+    node = next((node for node in own_nodes(function) if is_at(node, source)), None)
+    while isinstance(node, ast.expr):
+        upper = above.get(id(node))
+        if isinstance(upper, ast.keyword):
+            return _FIELD.search(upper.arg or "") is not None
+        if isinstance(upper, ast.Dict):
+            keys = (key for key, value in zip(upper.keys, upper.values, strict=True) if value is node)
+            return any(isinstance(key, ast.Constant) and _FIELD.search(str(key.value)) for key in keys)
+        node = upper
+    return False
+
+
+def _told(report: Report) -> str:
+    return "\n".join((report.message, *(step.message for step in report.steps)))
