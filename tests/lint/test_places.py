@@ -54,7 +54,9 @@ TWINS = {
 
 
 def codes(body: str) -> list[str]:
-    program = f"{HEAD}def root(name):\n    return Path.home() / '.tool' / name\n\n\ndef place(name):\n    {body}\n{SENT}"
+    program = (
+        f"{HEAD}def root(name):\n    return Path.home() / '.tool' / name\n\n\ndef place(name):\n    {body}\n{SENT}"
+    )
     return [finding.code for finding in lint_text(program)]
 
 
@@ -99,3 +101,30 @@ def ask(client, question, name):
 def test_the_last_part_is_known_of_a_parameter_that_is_sent(shown: str, given: str, told: list[str]) -> None:
     program = HEAD + SINK.format(shown=shown, given=given)
     assert [finding.code for finding in lint_text(program)] == told
+
+
+FIELDS = """
+
+def prepared(entry):
+    return {{key: os.path.expanduser("~/" + value) for key, value in entry.items()}}
+
+
+def build(history, entry):
+    made = prepared(entry)
+    text = f"You use the server {{{field}}}. Be careful and ask before you delete."
+    return [{{"role": "system", "content": text}}, *history]
+"""
+
+
+@pytest.mark.parametrize(
+    ("field", "told"),
+    [("made['name']", []), ("made.get('name')", []), ("made", ["CSF106"]), ("made[history]", ["CSF106"])],
+)
+def test_one_field_of_a_dict_that_is_not_known_is_not_the_path(field: str, told: list[str]) -> None:
+    assert [finding.code for finding in lint_text(HEAD + FIELDS.format(field=field))] == told
+
+
+def test_a_field_that_is_seen_to_hold_the_path_is_told() -> None:
+    body = "made = {'name': name, 'folder': root(name)}\n    return made['folder']"
+    assert codes(body) == ["CSF106"]
+    assert codes(body.replace("made['folder']", "made['name']")) == []

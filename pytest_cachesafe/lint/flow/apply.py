@@ -171,9 +171,7 @@ def _param_sinks(
                     last = is_last_part(atom)
                     owner.summary.sinks.setdefault(
                         (atom.key[2], sink.sink, f"{sink.part} last" if last else sink.part),
-                        sink._replace(
-                            param=atom.key[2], steps=(step, *sink.steps)[:6], hops=sink.hops + 1, last=last
-                        ),
+                        sink._replace(param=atom.key[2], steps=(step, *sink.steps)[:6], hops=sink.hops + 1, last=last),
                     )
 
 

@@ -13,7 +13,7 @@ from pytest_cachesafe.lint.flow.external import external
 from pytest_cachesafe.lint.flow.filled import fill_template, filled
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.mutate import mutate, shuffled
-from pytest_cachesafe.lint.flow.places import within
+from pytest_cachesafe.lint.flow.places import of_field, within
 from pytest_cachesafe.lint.flow.text import texted
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
@@ -114,6 +114,9 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
         if name in ("items", "values", "keys"):
             return iterated(Value(atoms))
         if name in ("get", "setdefault") or (name == "pop" and len(arguments.positional) > 1):
+            key = arguments.positional[0].shape if arguments.positional else None
+            if isinstance(key, Const) and isinstance(key.value, str):
+                atoms = of_field(atoms)
             return item_of(Value(atoms)) if atoms else NOTHING
         return Value(atoms) if atoms else NOTHING
     if name in transfers.STABLE:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.atoms import Atom, Atoms
     from pytest_cachesafe.lint.flow.frame import Frame
 
-__all__ = ["LAST_PARTS", "apart", "elsewhere", "expands", "is_last_part", "last_part", "within"]
+__all__ = ["LAST_PARTS", "apart", "elsewhere", "expands", "is_last_part", "last_part", "of_field", "within"]
 
 # Kinds of what says where a folder lies.
 _PLACES = frozenset(("cwd", "host", "env", "temp"))
@@ -39,6 +39,12 @@ def last_part(atoms: Atoms, path: ast.expr | None = None) -> Atoms:
         elif not _is_home(atom):
             found[key] = atom
     return found
+
+
+def of_field(atoms: Atoms) -> Atoms:
+    """What is found under one key of a dict whose fields are not known: a place that was put into some field of it is
+    not taken for this one."""
+    return {k: a for k, a in atoms.items() if not (_is_home(a) or _is_cwd(a))}
 
 
 def is_last_part(atom: Atom) -> bool:
@@ -86,4 +92,4 @@ def _begins(text: object) -> bool:
 
 def _is_home_sign(node: ast.expr) -> bool:
     """`expanduser("~")`: nothing but the home folder."""
-    return isinstance(node, ast.Constant) and node.value in ("~", "~/") or dotted_name(node).endswith("home")
+    return (isinstance(node, ast.Constant) and node.value in ("~", "~/")) or dotted_name(node).endswith("home")
