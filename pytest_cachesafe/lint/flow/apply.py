@@ -15,7 +15,7 @@ from pytest_cachesafe.lint.flow.frame import ParamSink, function_of
 from pytest_cachesafe.lint.flow.imports import resolve_dotted
 from pytest_cachesafe.lint.flow.marks import vote
 from pytest_cachesafe.lint.flow.messages import user_text
-from pytest_cachesafe.lint.flow.substitute import substitute
+from pytest_cachesafe.lint.flow.substitute import picked, substitute
 from pytest_cachesafe.lint.flow.values import NOTHING, Cls, DictShape, Func, Obj, Value, join, join_all
 from pytest_cachesafe.lint.tables.sources import PERSONAL_NAMES
 
@@ -137,7 +137,7 @@ def _param_sinks(
         given = values.get(sink.param)
         if given is None:
             continue
-        value, where = given
+        value, where = picked(given[0], sink.fields), given[1]
         if sink.vote:
             user_text(engine, frame, value)
             continue
@@ -166,9 +166,15 @@ def _param_sinks(
                 if owner is not None and not frame.quiet:
                     step = Step(frame.module.name, getattr(where, "lineno", 1), f"passed to {function.name}()")
                     owner.summary.sinks.setdefault(
-                        (atom.key[2], sink.sink, sink.part),
+                        (".".join(atom.key[2:]), sink.sink, sink.part),
                         ParamSink(
-                            atom.key[2], sink.sink, sink.part, (step, *sink.steps)[:6], sink.hops + 1, sink.marks
+                            atom.key[2],
+                            sink.sink,
+                            sink.part,
+                            (step, *sink.steps)[:6],
+                            sink.hops + 1,
+                            sink.marks,
+                            fields=atom.key[3:],
                         ),
                     )
 

@@ -142,9 +142,9 @@ def arrive(
         if atom.source is None:
             if atom.hops < _FARTHEST and atom.key[0] == "p":
                 step = Step(name, row, f"reaches the {sink}")
-                key = (atom.key[2], sink, part)
+                key = (".".join(atom.key[2:]), sink, part)
                 function = function_of(frame, atom)
-                found = ParamSink(atom.key[2], sink, part, (step,), atom.hops, marks)
+                found = ParamSink(atom.key[2], sink, part, (step,), atom.hops, marks, fields=atom.key[3:])
                 if function is not None:
                     function.summary.sinks.setdefault(key, found)
                 elif atom.key[1].endswith(".__init__"):

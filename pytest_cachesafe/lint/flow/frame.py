@@ -18,7 +18,8 @@ __all__ = ["Frame", "ParamSink", "Summary", "function_of"]
 
 
 class ParamSink(NamedTuple):
-    """A parameter that reaches a sink inside a function; `vote` instead, where it only decides about a mark."""
+    """A parameter that reaches a sink inside a function, or what it holds under `fields`; `vote` instead, where it only
+    decides about a mark."""
 
     param: str
     sink: str
@@ -27,6 +28,7 @@ class ParamSink(NamedTuple):
     hops: int
     marks: tuple[Mark, ...]
     vote: str = ""
+    fields: tuple[str, ...] = ()
 
 
 class Summary:

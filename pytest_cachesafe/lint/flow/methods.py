@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from types import NoneType
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.lint.flow import clock
-from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
+from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, under
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.derive import cut, fallback, item_of, iterated, ordered
 from pytest_cachesafe.lint.flow.external import external
@@ -113,6 +114,8 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
                 atoms = merge(atoms, value.all_atoms())
         if name in ("items", "values", "keys"):
             return iterated(Value(atoms))
+        if name in ("get", "setdefault", "pop") and isinstance(shape, (ParamShape, NoneType)):
+            atoms = _under_key(atoms, arguments)
         if name in ("get", "setdefault") or (name == "pop" and len(arguments.positional) > 1):
             return item_of(Value(atoms)) if atoms else NOTHING
         return Value(atoms) if atoms else NOTHING
@@ -130,6 +133,12 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     )
 
 
+def _under_key(atoms: Atoms, arguments: Arguments) -> Atoms:
+    """What a constant key finds."""
+    key = arguments.positional[0].shape if arguments.positional else None
+    return under(atoms, (key.value,)) if isinstance(key, Const) and isinstance(key.value, str) else atoms
+
+
 def _within(atoms: Atoms) -> Atoms:
     """What a path tells below a folder: not where the folder lies."""
     return {k: a for k, a in atoms.items() if a.source is None or a.source.kind not in _PLACES}
@@ -145,7 +154,9 @@ def _dict_method(
         default = fallback(default, frame.module.name, node.lineno)
         if isinstance(key, Const):
             found = shape.fields.get(key.value) if isinstance(key.value, str) else None
-            return join(found, default) if found is not None else join(default, Value(receiver.atoms))
+            return (
+                join(default, Value(_under_key(receiver.atoms, arguments))) if found is None else join(found, default)
+            )
         return join_all([*shape.fields.values(), default])
     if name in ("values", "items", "keys"):
         if name == "keys":
