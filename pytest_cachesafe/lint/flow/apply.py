@@ -15,8 +15,7 @@ from pytest_cachesafe.lint.flow.frame import function_of
 from pytest_cachesafe.lint.flow.imports import resolve_dotted
 from pytest_cachesafe.lint.flow.marks import vote
 from pytest_cachesafe.lint.flow.messages import user_text
-from pytest_cachesafe.lint.flow.places import is_last_part, last_part
-from pytest_cachesafe.lint.flow.substitute import substitute
+from pytest_cachesafe.lint.flow.substitute import picked, substitute
 from pytest_cachesafe.lint.flow.values import NOTHING, Cls, DictShape, Func, Obj, Value, join, join_all
 from pytest_cachesafe.lint.tables.sources import PERSONAL_NAMES
 
@@ -138,14 +137,12 @@ def _param_sinks(
         given = values.get(sink.param)
         if given is None:
             continue
-        value, where = given
+        value, where = picked(given[0], sink.fields), given[1]
         if sink.vote:
             user_text(engine, frame, value)
             continue
         listed = sink.sink == TOOL_LIST
         atoms = value.all_atoms() if listed else prompt_atoms(engine, frame, value, where)
-        if sink.last:
-            atoms = last_part(atoms)
         for atom in atoms.values():
             if listed and atom.source is not None and not tells_order(atom.source):
                 continue
@@ -168,10 +165,14 @@ def _param_sinks(
                 owner = function_of(frame, atom)
                 if owner is not None and not frame.quiet:
                     step = Step(frame.module.name, getattr(where, "lineno", 1), f"passed to {function.name}()")
-                    last = is_last_part(atom)
                     owner.summary.sinks.setdefault(
-                        (atom.key[2], sink.sink, f"{sink.part} last" if last else sink.part),
-                        sink._replace(param=atom.key[2], steps=(step, *sink.steps)[:6], hops=sink.hops + 1, last=last),
+                        (".".join(atom.key[2:]), sink.sink, sink.part),
+                        sink._replace(
+                            param=atom.key[2],
+                            steps=(step, *sink.steps)[:6],
+                            hops=sink.hops + 1,
+                            fields=atom.key[3:],
+                        ),
                     )
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "is_order",
     "merge",
     "orders",
+    "under",
     "unordered",
     "volatile_atoms",
 ]
@@ -29,6 +30,8 @@ UNORDERED_KINDS = frozenset(("set", "listing"))
 # Random functions that give a sequence in a random order.
 _DRAWS = re.compile(r"(?:shuffle|sample|choices|permutation)\(\)$")
 _LONGEST_WAY = 12
+# Keys below a parameter that are told apart; a function that calls itself would go down for ever.
+_DEEPEST_FIELD = 3
 
 
 class Mark:
@@ -45,7 +48,8 @@ class Mark:
 class Atom(NamedTuple):
     """One thing a value may hold: a volatile source, a parameter of the function being evaluated, or a mark.
 
-    `key` is its identity; `steps` the way it came; `hops` how many arguments it was handed down through.
+    `key` is its identity, of a parameter `("p", function, name)` and the keys under which a part of it was read;
+    `steps` the way it came; `hops` how many arguments it was handed down through.
     """
 
     key: tuple[Any, ...]
@@ -98,6 +102,19 @@ def volatile_atoms(atoms: Any) -> Any:
     if not atoms:
         return atoms
     return {k: a for k, a in atoms.items() if a.source is not None or a.mark is not None}
+
+
+def under(atoms: Any, fields: tuple[str, ...]) -> Any:
+    """What is read under these keys of something unknown: of a parameter it is noted that the rest was left."""
+    if all(a.source is not None or a.mark is not None for a in atoms.values()):
+        return atoms
+    out = {}
+    for key, atom in atoms.items():
+        if atom.source is None and atom.mark is None and key[0] == "p":
+            key = (*key, *fields[: max(0, 3 + _DEEPEST_FIELD - len(key))])
+            atom = atom._replace(key=key)
+        out[key] = atom
+    return out
 
 
 def unordered(atoms: Any) -> Any:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import ast
+from types import NoneType
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.lint.flow import clock
-from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
+from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, under
 from pytest_cachesafe.lint.flow.classes import annotated_names, class_attribute, mro
 from pytest_cachesafe.lint.flow.construct import field_default
 from pytest_cachesafe.lint.flow.derive import cut, first_match
+from pytest_cachesafe.lint.flow.names import attribute
 from pytest_cachesafe.lint.flow.text import order_told, shown
-from pytest_cachesafe.lint.flow.values import NOTHING, Const, DictShape, Ext, Obj, Shape, Value, join_all
+from pytest_cachesafe.lint.flow.values import NOTHING, Const, DictShape, Ext, Obj, ParamShape, Shape, Value, join_all
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.arguments import Arguments
@@ -54,6 +56,8 @@ def replaces(node: ast.expr | None) -> bool:
 
 def converted(engine: Engine, frame: Frame, node: ast.Call, name: str, last: str, arguments: Arguments) -> Value | None:
     """Text, numbers and times made of arguments; None for any other call."""
+    if name == "getattr" and len(arguments.positional) > 1:
+        return _attribute_of(engine, frame, node, arguments.positional)
     if last in ("str", "repr", "format") and arguments.positional:
         value = order_told(frame, node, shown(engine, frame, arguments.positional[0], node))
         if last == "format" and len(arguments.positional) > 1:
@@ -97,6 +101,21 @@ def handed_on(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments
     if not atoms:
         return NOTHING
     return first_match(Value(atoms)) if last == "next" else Value(atoms)
+
+
+def _attribute_of(engine: Engine, frame: Frame, node: ast.Call, given: list[Value]) -> Value | None:
+    """`getattr(owner, "name", default)` of something unknown: not all that it holds. Objects are not asked: what is put
+    into a field of theirs is judged where it is put."""
+    owner, name = given[0], given[1].shape
+    if not isinstance(name, Const) or not isinstance(name.value, str):
+        return None
+    if isinstance(owner.shape, DictShape):
+        return join_all([attribute(engine, frame, owner, name.value, node), *given[2:]])
+    if not isinstance(owner.shape, (ParamShape, NoneType)):
+        return None
+    of_caller = {k: a for k, a in owner.atoms.items() if a.source is None and a.mark is None}
+    found = merge(attribute(engine, frame, owner, name.value, node).atoms, under(of_caller, (name.value,)))
+    return join_all([Value(found), *given[2:]])
 
 
 def _fields_of(engine: Engine, value: Value, shape: Obj) -> Value:

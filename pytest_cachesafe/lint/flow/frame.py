@@ -18,8 +18,8 @@ __all__ = ["Frame", "ParamSink", "Summary", "function_of"]
 
 
 class ParamSink(NamedTuple):
-    """A parameter that reaches a sink inside a function; `vote` instead, where it only decides about a mark;
-    `last`: only the last part of the path that it is."""
+    """A parameter that reaches a sink inside a function, or what it holds under `fields`; `vote` instead, where it only
+    decides about a mark."""
 
     param: str
     sink: str
@@ -28,7 +28,7 @@ class ParamSink(NamedTuple):
     hops: int
     marks: tuple[Mark, ...]
     vote: str = ""
-    last: bool = False
+    fields: tuple[str, ...] = ()
 
 
 class Summary:

@@ -55,7 +55,8 @@ def user_text(engine: Engine, frame: Frame, content: Value) -> None:
             function = function_of(frame, atom)
             if function is not None:
                 function.summary.sinks.setdefault(
-                    (atom.key[2], "", "user"), ParamSink(atom.key[2], "", "user", (), 0, (), "user")
+                    (".".join(atom.key[2:]), "", "user"),
+                    ParamSink(atom.key[2], "", "user", (), 0, (), "user", atom.key[3:]),
                 )
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+from types import NoneType
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.lint.flow import clock
-from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
+from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, under
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.derive import cut, fallback, item_of, iterated, ordered
 from pytest_cachesafe.lint.flow.external import external
@@ -31,6 +32,7 @@ from pytest_cachesafe.lint.tables import sources, transfers
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.arguments import Arguments
+    from pytest_cachesafe.lint.flow.atoms import Atoms
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
 
@@ -113,6 +115,8 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
                 atoms = merge(atoms, value.all_atoms())
         if name in ("items", "values", "keys"):
             return iterated(Value(atoms))
+        if name in ("get", "setdefault", "pop") and isinstance(shape, (ParamShape, NoneType)):
+            atoms = _under_key(atoms, arguments)
         if name in ("get", "setdefault") or (name == "pop" and len(arguments.positional) > 1):
             key = arguments.positional[0].shape if arguments.positional else None
             if isinstance(key, Const) and isinstance(key.value, str):
@@ -133,6 +137,12 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     )
 
 
+def _under_key(atoms: Atoms, arguments: Arguments) -> Atoms:
+    """What a constant key finds."""
+    key = arguments.positional[0].shape if arguments.positional else None
+    return under(atoms, (key.value,)) if isinstance(key, Const) and isinstance(key.value, str) else atoms
+
+
 def _dict_method(
     frame: Frame, node: ast.Call, receiver: Value, shape: DictShape, name: str, arguments: Arguments
 ) -> Value | None:
@@ -143,7 +153,9 @@ def _dict_method(
         default = fallback(default, frame.module.name, node.lineno)
         if isinstance(key, Const):
             found = shape.fields.get(key.value) if isinstance(key.value, str) else None
-            return join(found, default) if found is not None else join(default, Value(receiver.atoms))
+            return (
+                join(default, Value(_under_key(receiver.atoms, arguments))) if found is None else join(found, default)
+            )
         return join_all([*shape.fields.values(), default])
     if name in ("values", "items", "keys"):
         if name == "keys":

@@ -13,10 +13,12 @@ if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.atoms import Atom, Atoms
     from pytest_cachesafe.lint.flow.frame import Frame
 
-__all__ = ["LAST_PARTS", "apart", "elsewhere", "expands", "is_last_part", "last_part", "of_field", "within"]
+__all__ = ["LAST_PART", "LAST_PARTS", "apart", "elsewhere", "expands", "last_part", "of_field", "within"]
 
 # Kinds of what says where a folder lies.
 _PLACES = frozenset(("cwd", "host", "env", "temp"))
+# Stands for the last part of a path where else the key is noted under which a part of a parameter was read.
+LAST_PART = "/"
 # Attributes that give the end of a path.
 LAST_PARTS = frozenset(("name", "stem", "suffix"))
 
@@ -34,7 +36,7 @@ def last_part(atoms: Atoms, path: ast.expr | None = None) -> Atoms:
     found = {}
     for key, atom in atoms.items():
         if atom.source is None and atom.mark is None:
-            short = (*key[:3], "last part")
+            short = key if key[-1] == LAST_PART else (*key, LAST_PART)
             found[short] = atom._replace(key=short)
         elif not _is_home(atom):
             found[key] = atom
@@ -45,11 +47,6 @@ def of_field(atoms: Atoms) -> Atoms:
     """What is found under one key of a dict whose fields are not known: a place that was put into some field of it is
     not taken for this one."""
     return {k: a for k, a in atoms.items() if not (_is_home(a) or _is_cwd(a))}
-
-
-def is_last_part(atom: Atom) -> bool:
-    """Whether a parameter's atom stands for the last part of a path alone."""
-    return len(atom.key) > 3
 
 
 def expands(node: ast.Call, path: Value) -> bool:

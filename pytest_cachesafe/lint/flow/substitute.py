@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_cachesafe.lint.flow.places import is_last_part, last_part
+from pytest_cachesafe.lint.flow.atoms import under
+from pytest_cachesafe.lint.flow.places import LAST_PART, last_part
 from pytest_cachesafe.lint.flow.values import DictShape, Lambda, ListShape, Obj, ParamShape, Value
 
 if TYPE_CHECKING:
     from cachesafe_rules.model import Step
 
-__all__ = ["substitute"]
+__all__ = ["picked", "substitute"]
 
 
 def substitute(value: Value, key: str, given: dict[str, Value], step: Step | None, depth: int = 4) -> Value:
@@ -63,7 +64,17 @@ def _substitute_atoms(atoms: Any, key: str, given: dict[str, Value], step: Step 
         else:
             value = given.get(atom.key[2])
             if value is not None:
-                handed = value.handed()
-                for other, a in (last_part(handed) if is_last_part(atom) else handed).items():
+                for other, a in picked(value, atom.key[3:]).handed().items():
                     out.setdefault(other, a)
     return out
+
+
+def picked(value: Value, fields: tuple[str, ...]) -> Value:
+    """What stands under these keys of an argument; all of it where it is no dict that is seen."""
+    for depth, name in enumerate(fields):
+        if name == LAST_PART:
+            return Value(last_part(value.handed()))
+        if not isinstance(value.shape, DictShape):
+            return Value(under(value.handed(), fields[depth:]))
+        value = value.shape.fields.get(name) or Value(under(value.atoms, (name,)))
+    return value
