@@ -175,6 +175,8 @@ def test_what_is_printed_or_the_result_of_a_tool_is_not_sent(tmp_path: Path, use
         "print(system_prompt)\n    return system_prompt",
         "send(TextContent(type='text', text=system_prompt))",
         "print(system_prompt)\n    return lambda: system_prompt",
+        "print(system_prompt)\n    return send(**locals())",
+        "print(system_prompt)\n    global shared\n    shared = name",
         "shown = f'The prompt: {system_prompt}'\n    return shown",
     ],
 )

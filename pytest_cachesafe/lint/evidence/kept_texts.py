@@ -122,10 +122,13 @@ class KeptTexts:
 
 def _goes_nowhere(name: str, function: Function, hops: int) -> bool:
     """Whether each place that reads a local name keeps or shows it, and one does."""
-    every = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name]
+    inside = list(ast.walk(function))
+    every = [n for n in inside if isinstance(n, ast.Name) and n.id == name]
     own = {id(node) for node in own_nodes(function)}
-    if any(id(node) not in own for node in every):
-        # A function inside may be called by anybody.
+    # A function inside may be called by anybody, a name of the module read by others, all names taken at once.
+    if any(id(node) not in own for node in every) or any(isinstance(n, ast.Global | ast.Nonlocal) for n in inside):
+        return False
+    if any(isinstance(n, ast.Call) and called(n) in ("locals", "vars", "globals") for n in inside):
         return False
     uses = [_goes(node, function, hops) for node in every if isinstance(node.ctx, ast.Load)]
     return any(uses) and all(use is not False for use in uses)
