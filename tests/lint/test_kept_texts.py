@@ -187,6 +187,9 @@ def test_what_goes_on_may_be_sent(tmp_path: Path, use: str) -> None:
 def test_a_file_that_a_program_reads_once_is_not_read_for_each_request(tmp_path: Path) -> None:
     assert codes(tmp_path, RULES.format(frame="frame", given="content", rest=ONCE)) == []
     assert codes(tmp_path, RULES.format(frame="frame", given="content", rest=EACH)) == ["CSF109"]
+    # What an object starts with may be read again.
+    again = ONCE.replace("def main(", "def start(")
+    assert codes(tmp_path, RULES.format(frame="frame", given="content", rest=again)) == ["CSF109"]
 
 
 @pytest.mark.parametrize("body", ["return '# Memory' + content.strip()", "return f'# Memory: {content}'"])
