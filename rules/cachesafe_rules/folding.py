@@ -35,14 +35,31 @@ def fold(reports: Iterable[Told]) -> list[Told]:
     out: list[Told] = []
     ordered = sorted(reports, key=_order)
     flows = [told for told in ordered if isinstance(told[0], ArrivalRule)]
+    doubles = []
     for told in ordered:
-        key = _key(next((flow for flow in flows if _tells(flow, told)), told))
-        if key is None:
-            out.append(told)
+        double = told[0].code in _DOUBLES
+        flow = next((flow for flow in flows if _tells(flow, told)), None) if double else None
+        if flow is None:
+            _put(told, groups, out)
         else:
-            groups.setdefault(key, []).append(told)
+            doubles.append((told, flow))
+    for told, flow in doubles:
+        # Where another defect of the place is told instead of that flow, this one would be told nowhere.
+        group = groups.get(_key(flow) or ())
+        if group is not None and group[0][0].code == flow[0].code:
+            group.append(told)
+        else:
+            _put(told, groups, out)
     out.extend(_merged(group) for group in groups.values())
     return sorted(out, key=_place)
+
+
+def _put(told: Told, groups: dict[tuple[Any, ...], list[Told]], out: list[Told]) -> None:
+    key = _key(told)
+    if key is None:
+        out.append(told)
+    else:
+        groups.setdefault(key, []).append(told)
 
 
 def _key(told: Told) -> tuple[Any, ...] | None:
@@ -58,7 +75,7 @@ def _key(told: Told) -> tuple[Any, ...] | None:
 def _tells(flow: Told, told: Told) -> bool:
     """Whether the way of a value tells what a structural rule says of one place."""
     (rule, report), (other, double) = flow, told
-    if other.code not in _DOUBLES or report.span.filename != double.span.filename:
+    if report.span.filename != double.span.filename:
         return False
     at = double.span
     if other.code == "CSF204":

@@ -14,6 +14,10 @@ class HostEnvironment(ArrivalRule):
     Of the environment only variables that tell of these count (SHELL, HOME, LANG and their like): others are settings,
     which are the same in every request of an installation.
 
+    Of a path only what is the machine's counts: not its last part below the home folder, not what is relative to a
+    folder or has the home folder replaced, not a path that is expanded without being seen to begin with `~`, and not
+    what is read by name from a dict of which it is not seen under which name it holds the path.
+
     ## Why
 
     On one machine the text stays the same, so a single user loses nothing, which is why this is a note. Behind a load

@@ -169,3 +169,15 @@ def before(function: str, row: int, what: str = "datetime.now()", file: str = "a
 def test_what_is_the_same_defect(flow: Report, double: Report, number: int) -> None:
     rules = load_rules(["CSF101", "CSF301"])
     assert len(fold([(rules[0], flow), (rules[1], double)])) == number
+
+
+def test_another_defect_of_the_place_hides_none(tmp_path: Path) -> None:
+    program = (
+        "from datetime import datetime\n\nENABLED = {'track', 'refund'}\n\n\ndef tools():\n"
+        "    return [{'name': name, 'input_schema': {}} for name in ENABLED]\n\n\ndef ask(client, history):\n"
+        "    return client.messages.create(\n        model='m', max_tokens=9, tools=tools(),\n"
+        "        system=f'It is {datetime.now()}. You help.', messages=history)\n"
+    )
+    write(tmp_path, {"app.py": program})
+    found = [c for _, _, c in places(lint([tmp_path], cache=False).findings)]
+    assert {"CSF101", "CSF204"} <= set(found), "the clock is the worse one; the order of the tools is another"

@@ -11,10 +11,11 @@ from pytest_cachesafe.lint.flow.arrive import TOOL_LIST, hit, only_named, prompt
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, unordered
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.classes import class_attribute
-from pytest_cachesafe.lint.flow.frame import ParamSink, function_of
+from pytest_cachesafe.lint.flow.frame import function_of
 from pytest_cachesafe.lint.flow.imports import resolve_dotted
 from pytest_cachesafe.lint.flow.marks import vote
 from pytest_cachesafe.lint.flow.messages import user_text
+from pytest_cachesafe.lint.flow.places import is_last_part, last_part
 from pytest_cachesafe.lint.flow.substitute import substitute
 from pytest_cachesafe.lint.flow.values import NOTHING, Cls, DictShape, Func, Obj, Value, join, join_all
 from pytest_cachesafe.lint.tables.sources import PERSONAL_NAMES
@@ -143,6 +144,8 @@ def _param_sinks(
             continue
         listed = sink.sink == TOOL_LIST
         atoms = value.all_atoms() if listed else prompt_atoms(engine, frame, value, where)
+        if sink.last:
+            atoms = last_part(atoms)
         for atom in atoms.values():
             if listed and atom.source is not None and not tells_order(atom.source):
                 continue
@@ -165,11 +168,10 @@ def _param_sinks(
                 owner = function_of(frame, atom)
                 if owner is not None and not frame.quiet:
                     step = Step(frame.module.name, getattr(where, "lineno", 1), f"passed to {function.name}()")
+                    last = is_last_part(atom)
                     owner.summary.sinks.setdefault(
-                        (atom.key[2], sink.sink, sink.part),
-                        ParamSink(
-                            atom.key[2], sink.sink, sink.part, (step, *sink.steps)[:6], sink.hops + 1, sink.marks
-                        ),
+                        (atom.key[2], sink.sink, f"{sink.part} last" if last else sink.part),
+                        sink._replace(param=atom.key[2], steps=(step, *sink.steps)[:6], hops=sink.hops + 1, last=last),
                     )
 
 

@@ -11,6 +11,7 @@ from cachesafe_rules.observers import TOOL_WORDS, is_observer
 from pytest_cachesafe.lint.flow.atoms import EMPTY, UNORDERED_KINDS, merge, volatile_atoms
 from pytest_cachesafe.lint.flow.frame import ParamSink, function_of
 from pytest_cachesafe.lint.flow.marks import role_of, vote
+from pytest_cachesafe.lint.flow.places import is_last_part
 from pytest_cachesafe.lint.flow.values import DictShape, Func, Lambda, ListShape, Obj
 from pytest_cachesafe.lint.tables import sinks
 
@@ -142,9 +143,10 @@ def arrive(
         if atom.source is None:
             if atom.hops < _FARTHEST and atom.key[0] == "p":
                 step = Step(name, row, f"reaches the {sink}")
-                key = (atom.key[2], sink, part)
+                last = is_last_part(atom)
+                key = (atom.key[2], sink, f"{part} last" if last else part)
                 function = function_of(frame, atom)
-                found = ParamSink(atom.key[2], sink, part, (step,), atom.hops, marks)
+                found = ParamSink(atom.key[2], sink, part, (step,), atom.hops, marks, last=last)
                 if function is not None:
                     function.summary.sinks.setdefault(key, found)
                 elif atom.key[1].endswith(".__init__"):

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.model import Step
@@ -20,6 +21,7 @@ from pytest_cachesafe.lint.flow.evaluate import DEEPEST, evaluate
 from pytest_cachesafe.lint.flow.marks import handed_over, new_mark
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.operators import added
+from pytest_cachesafe.lint.flow.places import elsewhere
 from pytest_cachesafe.lint.flow.text import shown
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
@@ -171,11 +173,14 @@ def _return(engine: Engine, frame: Frame, stmt: ast.Return) -> None:
     frame.returned.append(value)
 
 
-def _branches(engine: Engine, frame: Frame, *bodies: list[ast.stmt]) -> None:
+def _branches(
+    engine: Engine, frame: Frame, *bodies: list[ast.stmt], missed: Mapping[str, Value] = MappingProxyType({})
+) -> None:
+    """Each of the bodies from the same start; names of `missed` are other ones in all but the first."""
     start = frame.env
     ends = []
-    for body in bodies:
-        frame.env = dict(start)
+    for i, body in enumerate(bodies):
+        frame.env = {**start, **missed} if i else dict(start)
         run_body(engine, frame, body)
         if not (body and isinstance(body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))):
             ends.append(frame.env)
@@ -282,8 +287,11 @@ def _with(engine: Engine, frame: Frame, stmt: Any) -> None:
 
 
 def _try(engine: Engine, frame: Frame, stmt: Any) -> None:
+    outer, frame.below = frame.below, {}
     run_body(engine, frame, stmt.body)
-    _branches(engine, frame, [], *[h.body for h in stmt.handlers])
+    missed = elsewhere(frame, frame.below) if frame.below else {}
+    frame.below = outer
+    _branches(engine, frame, [], *[h.body for h in stmt.handlers], missed=missed)
     run_body(engine, frame, stmt.orelse)
     run_body(engine, frame, stmt.finalbody)
 

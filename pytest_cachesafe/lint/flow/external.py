@@ -16,6 +16,7 @@ from pytest_cachesafe.lint.flow.derive import ordered
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.mutate import shuffled
 from pytest_cachesafe.lint.flow.personal import environment
+from pytest_cachesafe.lint.flow.places import expands, last_part
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
     Const,
@@ -61,6 +62,8 @@ def external(
         known = None
         if last != "strftime":
             return arguments.positional[0].text()
+    if last == "expanduser" and arguments.positional and not expands(node, arguments.positional[0]):
+        known = None
     if known is not None:
         kind, granularity = known
         api = spelt or last
@@ -103,6 +106,8 @@ def external(
         for value in arguments.positional:
             atoms = merge(atoms, value.atoms)
         return Value(atoms, tail.shape if isinstance(tail.shape, (Const, ParamShape)) else None)
+    if last == "basename" and len(arguments.nodes) == 1:
+        return Value(last_part(arguments.positional[0].all_atoms(), arguments.nodes[0]))
     if last == "import_module" or last in transfers.STABLE:
         return NOTHING
     if spelt.startswith("subprocess.") or last in _PROCESSES:

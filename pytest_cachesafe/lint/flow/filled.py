@@ -11,6 +11,7 @@ from pytest_cachesafe.lint.flow.arrive import arrive
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
 from pytest_cachesafe.lint.flow.derive import cut
 from pytest_cachesafe.lint.flow.module import dotted_name
+from pytest_cachesafe.lint.flow.places import apart
 from pytest_cachesafe.lint.flow.text import shown, texted
 from pytest_cachesafe.lint.flow.values import NOTHING, Const, DictShape, TextFile, Value
 
@@ -38,6 +39,10 @@ def filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
         # One dict for the system's template and the user's: who prints what is written in the templates.
         return texted(frame, node, atoms, f"put into text by .{name}()")
     for i, (value, where) in enumerate(zip(arguments.positional, arguments.nodes, strict=False)):
+        if name == "replace" and i == 0 and len(arguments.positional) > 1:
+            # What is replaced is not in the text any more.
+            atoms = apart(atoms, value)
+            continue
         if fields is None or i in fields or name != "format":
             given = (
                 Value(_handed(frame, node, value, known=fields is not None or file is not None))

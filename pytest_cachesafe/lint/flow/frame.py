@@ -18,7 +18,8 @@ __all__ = ["Frame", "ParamSink", "Summary", "function_of"]
 
 
 class ParamSink(NamedTuple):
-    """A parameter that reaches a sink inside a function; `vote` instead, where it only decides about a mark."""
+    """A parameter that reaches a sink inside a function; `vote` instead, where it only decides about a mark;
+    `last`: only the last part of the path that it is."""
 
     param: str
     sink: str
@@ -27,6 +28,7 @@ class ParamSink(NamedTuple):
     hops: int
     marks: tuple[Mark, ...]
     vote: str = ""
+    last: bool = False
 
 
 class Summary:
@@ -47,6 +49,7 @@ class Frame:
 
     __slots__ = (
         "added",
+        "below",
         "cls",
         "dotted",
         "env",
@@ -109,6 +112,8 @@ class Frame:
         self.dotted: dict[str, list[str]] = {}
         # Chats that got a message by a method of their own: name -> row of the first.
         self.added: dict[str, int] = {}
+        # Paths that were asked, since the last `try`, what they are below a folder: name -> folder.
+        self.below: dict[str, Value] = {}
 
     def lookup(self, name: str) -> Value | None:
         """A name of this function or of one around it."""

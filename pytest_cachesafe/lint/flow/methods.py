@@ -13,6 +13,7 @@ from pytest_cachesafe.lint.flow.external import external
 from pytest_cachesafe.lint.flow.filled import fill_template, filled
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.mutate import mutate, shuffled
+from pytest_cachesafe.lint.flow.places import of_field, within
 from pytest_cachesafe.lint.flow.text import texted
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
@@ -30,7 +31,6 @@ from pytest_cachesafe.lint.tables import sources, transfers
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.arguments import Arguments
-    from pytest_cachesafe.lint.flow.atoms import Atoms
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
 
@@ -53,8 +53,6 @@ _RUNS = frozenset(
         "bind",
     )
 )
-# Kinds of what says where a folder lies.
-_PLACES = frozenset(("cwd", "host", "env", "temp"))
 # Methods that fill the placeholders of a text.
 _FILLS = frozenset((
     "format", "format_map", "replace", "substitute", "safe_substitute", "render", "arender", "render_async",
@@ -105,7 +103,9 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     if name in _FILLS:
         return filled(engine, frame, node, receiver, name, arguments)
     if name == "relative_to":
-        return Value(_within(merge(receiver.atoms, receiver.latent)))
+        if isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and arguments.positional:
+            frame.below[node.func.value.id] = arguments.positional[0]
+        return Value(within(merge(receiver.atoms, receiver.latent)))
     if name in transfers.STRING_METHODS:
         atoms = receiver.all_atoms() if shape is not None else merge(receiver.atoms, receiver.latent)
         if name not in _ALONE:
@@ -114,6 +114,9 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
         if name in ("items", "values", "keys"):
             return iterated(Value(atoms))
         if name in ("get", "setdefault") or (name == "pop" and len(arguments.positional) > 1):
+            key = arguments.positional[0].shape if arguments.positional else None
+            if isinstance(key, Const) and isinstance(key.value, str):
+                atoms = of_field(atoms)
             return item_of(Value(atoms)) if atoms else NOTHING
         return Value(atoms) if atoms else NOTHING
     if name in transfers.STABLE:
@@ -128,11 +131,6 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
         or ".".join(dotted_name(node.func).split(".")[-2:]) in engine.tables.tails
         else NOTHING
     )
-
-
-def _within(atoms: Atoms) -> Atoms:
-    """What a path tells below a folder: not where the folder lies."""
-    return {k: a for k, a in atoms.items() if a.source is None or a.source.kind not in _PLACES}
 
 
 def _dict_method(

@@ -14,6 +14,7 @@ from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.imports import forced, module_attribute, star_imported
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.personal import only_parameters, personal_attribute
+from pytest_cachesafe.lint.flow.places import LAST_PARTS, last_part
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
     Bound,
@@ -152,6 +153,8 @@ def attribute(engine: Engine, frame: Frame, owner: Value, name: str, node: ast.e
             continue
         elif name in transfers.KEPT_ATTRIBUTES or (atom.source.kind == "memory" and name in _RECALLED):
             atoms[key] = atom
+    if name in LAST_PARTS and atoms and isinstance(node, ast.Attribute):
+        atoms = dict(last_part(atoms, node.value))
     known_method = sources.METHODS.get(name)
     if known_method is not None and name == "hexsha":
         return engine.source(frame, node, *known_method, name)

@@ -12,6 +12,7 @@ from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.marks import marks_of, vote
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.personal import environment, personal_item
+from pytest_cachesafe.lint.flow.places import of_field
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
     Bound,
@@ -89,7 +90,7 @@ def evaluate_subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Val
             return Value(owner.atoms, ListShape(owner.shape.items, False), owner.latent)
         return iterated(owner)
     named = isinstance(index.shape, Const) and isinstance(index.shape.value, str)
-    atoms = volatile_atoms(owner.atoms if named else merge(owner.atoms, owner.latent))
+    atoms = of_field(volatile_atoms(owner.atoms)) if named else volatile_atoms(merge(owner.atoms, owner.latent))
     if not atoms:
         return NOTHING
     positional = isinstance(node.slice, (ast.Slice, ast.UnaryOp)) or (

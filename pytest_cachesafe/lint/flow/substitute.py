@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pytest_cachesafe.lint.flow.places import is_last_part, last_part
 from pytest_cachesafe.lint.flow.values import DictShape, Lambda, ListShape, Obj, ParamShape, Value
 
 if TYPE_CHECKING:
@@ -62,6 +63,7 @@ def _substitute_atoms(atoms: Any, key: str, given: dict[str, Value], step: Step 
         else:
             value = given.get(atom.key[2])
             if value is not None:
-                for other, a in value.handed().items():
+                handed = value.handed()
+                for other, a in (last_part(handed) if is_last_part(atom) else handed).items():
                     out.setdefault(other, a)
     return out
