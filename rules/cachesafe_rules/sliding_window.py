@@ -38,6 +38,7 @@ class SlidingWindow(Rule):
     pushes the oldest one out. A window within a window is one report, and a memory that is only filled and saved none.
     Nor is a list that holds nothing but older messages, collected in a loop, unless its own file puts it into a request
     or into a list with other messages: it may be shown, handed on once or added to a chat that is kept elsewhere.
+    Nor is a list that the same function begins anew in front of the cut and fills without a loop: it never gets longer.
 
     Why
     ---
@@ -209,8 +210,44 @@ def _sliced(shape: Shape) -> Iterator[tuple[Span, str]]:
             continue
         if not is_history(expr.items[0]) and not _of_history(shape, part.function, expr.items[0]):
             continue
+        if _is_short(shape, part):
+            continue
         if is_tail(expr) or (_drops_first(expr) and _counts(part.conditions)):
             yield expr.span, f"{spelt(expr.items[0])}[{'-n' if is_tail(expr) else 'n'}:]"
+
+
+def _is_short(shape: Shape, part: Part) -> bool:
+    """Whether the function begins the list that is cut anew, and nothing but single messages, outside of loops, is
+    written into it anywhere: then it has as many messages in each request."""
+    cut = part.expr.items[0]
+    if cut.kind not in ("name", "attribute") or _loops(part.conditions):
+        return False
+    begun = False
+    for item in shape.bindings(part.function, cut):
+        if item.value is None or item.operator != "=" or _loops(item.conditions):
+            return False
+        if item.value.kind == "list" and not any(inner.kind == "star" for inner in item.value.items):
+            here = item.function == part.function and item.span.row < part.span.row
+            begun = begun or (here and not any(c.kind in ("if", "left", "except") for c in item.conditions))
+        elif item.value is not part.expr:
+            return False
+    grown = shape.mutations(part.function, cut)
+    if any(
+        last_part(call.name) != "append" or call.function != part.function or _loops(call.conditions) for call in grown
+    ):
+        return False
+    # Whoever is handed the list itself may fill it; a request only reads it.
+    calls = [call for call in shape.view.calls if call.function == part.function and last_part(call.name) != "len"]
+    given = [arg.name for call in calls for arg in call.args]
+    given += [value.name for call in calls for word, value in call.keywords.items() if word not in _REQUESTED]
+    return begun and cut.name not in given
+
+
+_REQUESTED = frozenset({"messages", "contents", "input"})
+
+
+def _loops(conditions: tuple[Condition, ...]) -> bool:
+    return any(condition.kind in ("for", "while") for condition in conditions)
 
 
 def _of_history(shape: Shape, function: str, expr: Expr) -> bool:

@@ -32,6 +32,7 @@ _SHORT = 40
 _HOPS = 2
 _END = re.compile(r"(?:also )?reaches |passed on here")
 _STORED = re.compile(r"assigned to self\.\w")
+_RETURNED = re.compile(r"returned by ")
 _ONCE = re.compile(
     r"^(?:__init__|__post_init__|__a?enter__|_*(?:init|initiali[sz]e|setup|start|startup)(?:_\w+)?|"
     r"on_(?:\w+_)?(?:connect\w*|start|startup|ready|load|enter))$"
@@ -169,14 +170,22 @@ class Mechanism:
         kept = [(step.filename, step.row) for step in report.steps if _STORED.match(step.message)]
         if any(self._is_once(code, *place) for place in kept):
             return True
+        # `notes = load_notes()` where a program starts: the helper reads as often as it is called. Objects start anew.
+        calls = [(step.filename, step.row) for step in report.steps if _RETURNED.match(step.message)]
+        if code == "CSF109" and len(sources) == 1 and any(self._begins(*place) for place in calls):
+            return True
         return bool(sources) and all(self._is_once(code, source["filename"], source["row"]) for source in sources)
 
     def _is_once(self, code: str, name: str, row: int) -> bool:
         function = self._seen.around(name, row)
         if function is None:
             return False
-        begins = code == "CSF109" and _PROGRAM.match(function.name) is not None and not in_loop(function, row)
-        return begins or _ONCE.match(function.name) is not None
+        return (code == "CSF109" and self._begins(name, row)) or _ONCE.match(function.name) is not None
+
+    def _begins(self, name: str, row: int) -> bool:
+        """Whether a row of a program's main function runs once."""
+        function = self._seen.around(name, row)
+        return function is not None and _PROGRAM.match(function.name) is not None and not in_loop(function, row)
 
     def _is_drawn(self, report: Report, ends: Sequence[_End]) -> bool:
         """Whether a random value becomes text, or chooses one, where the request is built or one call away."""

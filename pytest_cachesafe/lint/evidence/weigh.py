@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.lint.evidence.called import Called
+from pytest_cachesafe.lint.evidence.kept_texts import KeptTexts
 from pytest_cachesafe.lint.evidence.last_lines import LastLines
 from pytest_cachesafe.lint.evidence.mechanism import Mechanism
 from pytest_cachesafe.lint.evidence.one_shot import OneShot
@@ -43,7 +44,12 @@ def weighed(
         left[name] = [(rule, report) for rule, report in left[name] if report.span.row not in dead]
     unpassed = Unpassed(files, read, called.is_told)
     last = LastLines(files, read, templates, left)
+    kept = KeptTexts(files, read)
     return {
-        name: [(r, report) for r, report in reports if not (unpassed.holds(report) or last.holds(r.code, report))]
+        name: [
+            (r, report)
+            for r, report in reports
+            if not (unpassed.holds(report) or last.holds(r.code, report) or kept.holds(report))
+        ]
         for name, reports in left.items()
     }

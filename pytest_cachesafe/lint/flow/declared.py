@@ -16,10 +16,17 @@ if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.module import FunctionInfo
 
-__all__ = ["is_own_switch", "returns_constants"]
+__all__ = ["is_own_switch", "only_frames", "returns_constants"]
 
 _TEXT_METHODS = frozenset(("strip", "lstrip", "rstrip", "format", "join", "replace"))
 _TRIMMERS = frozenset(("dedent", "cleandoc"))
+_FRAMES = _TEXT_METHODS - {"join"}
+_ASKED = frozenset(("len", "str", "isinstance"))
+# What a text alone has no use for: a store can be gone through as well.
+_NO_FRAME = (
+    ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.Global, ast.Import, ast.ImportFrom, ast.For, ast.While,
+    ast.comprehension, ast.Subscript, ast.Starred, ast.Yield, ast.YieldFrom, ast.With, ast.Try,
+)  # fmt: skip
 
 
 def returns_constants(engine: Engine, function: FunctionInfo) -> bool:
@@ -37,6 +44,29 @@ def returns_constants(engine: Engine, function: FunctionInfo) -> bool:
         if isinstance(inner, ast.Return) and inner.value is not None:
             given.append(inner.value)
     return bool(given) and all(_is_fixed(engine, function, value) for value in given)
+
+
+def only_frames(engine: Engine, function: FunctionInfo) -> bool:
+    """Whether a function only writes constants around a text that it is given, which then says what kind it is.
+
+    Not asked of methods, which may read what their object holds.
+    """
+    if function.cls is not None and function.kind != "static":
+        return False
+    node = engine.node(function)
+    if not isinstance(node, ast.FunctionDef) or node.decorator_list:
+        return False
+    inside = [inner for stmt in node.body for inner in (stmt, *_own(stmt))]
+    known = {inner.id for inner in inside if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)}
+    known |= {*function.params, *function.keyword_only}
+    for inner in inside:
+        if isinstance(inner, _NO_FRAME) or (isinstance(inner, ast.Attribute) and inner.attr not in _FRAMES):
+            return False
+        if isinstance(inner, ast.Call) and isinstance(inner.func, ast.Name) and inner.func.id not in _ASKED:
+            return False
+        if isinstance(inner, ast.Name) and inner.id not in known | _ASKED and not _is_fixed(engine, function, inner):
+            return False
+    return True
 
 
 def _own(node: ast.AST) -> Iterator[ast.AST]:

@@ -1,0 +1,198 @@
+"""Texts of reports that are kept or shown instead of sent: a record of a store, what is printed, a tool's result.
+
+A record that a manager or store writes under an id changes when it is written anew, not with the next request. What is
+printed, or given back as the result of a tool, comes once and behind everything else. Both only where all is seen: what
+is asked of, under which id, what becomes of the result, each place that reads the text.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from pytest_cachesafe.lint.discover import is_test_path
+from pytest_cachesafe.lint.evidence.behind import Function, called, own_nodes, parents, spelt
+from pytest_cachesafe.lint.evidence.fixed import Files
+from pytest_cachesafe.lint.evidence.uses import parsed
+
+if TYPE_CHECKING:
+    from cachesafe_rules.api import Report
+
+__all__ = ["KeptTexts"]
+
+_END = re.compile(r"reaches (?:the )?(.+)$")
+_ARGUMENT = re.compile(r"argument (\w+) of (?:\w+\.)*(\w+)(\(\))?$")
+_RETURNED = re.compile(r"return value of (\w+)\(\)$")
+# `update_persona`: a verb that writes, and what is written. What answers by itself is no record.
+_WRITES = re.compile(r"_*a?(?:create|update|save|store|register|upsert|edit|add|insert|put|set)_(\w+)$")
+_ANSWERS = re.compile(
+    r"agent|assistant|chat|session|thread|conversation|completion|message|respon|reply|run|bot|model|client|graph|crew|"
+    r"cache|task|request|batch|stream|worker|executor|swarm|team"
+)
+_KEEPERS = re.compile(r"(?:^|_)(?:manager|store|storage|repo|repository|registry|db|database|dao|library)$")
+_KEYS = re.compile(r"(?:^|_)(?:id|uuid|key|slug)$")
+_PRINTS = re.compile(r"_?(?:p?print|rprint|log|debug|info|warn|warning|error|exception|critical|echo|secho|len)$")
+# The text inside of which, or of whose part, nothing is asked.
+_SAME = (ast.FormattedValue, ast.JoinedStr, ast.BinOp, ast.keyword)
+_TESTS = (ast.If, ast.IfExp, ast.BoolOp, ast.UnaryOp, ast.Compare)
+_HOPS = 2
+
+
+class KeptTexts:
+    """Asks of reports. `files` are those of the project, `read` gives the bytes of one."""
+
+    def __init__(self, files: Sequence[str], read: Callable[[str], bytes | None]) -> None:
+        self._files = [name for name in files if name.endswith(".py") and not is_test_path(name)]
+        self._read = read
+        self._seen = Files(read)
+
+    def holds(self, report: Report) -> bool:
+        """Whether the text of a report is seen to go nowhere but into a record, to a screen or out of a tool."""
+        span = report.span
+        ends = [(span.filename, span.row, str(report.data.get("sink") or ""))]
+        ends += [(s.filename, s.row, found[1]) for s in report.steps if (found := _END.match(s.message)) is not None]
+        # Where a caller passes it on, the last call is a row of the function it calls.
+        told = {sink for *_, sink in ends}
+        return all(any(self._is_kept(*end) for end in ends if end[2] == sink) for sink in told) and not any(
+            self._is_sent(*end) for end in ends
+        )
+
+    def _is_sent(self, name: str, row: int, sink: str) -> bool:
+        """Whether a call of a sink in a row is something else than the writing of a record."""
+        found = _ARGUMENT.match(sink)
+        return (
+            found is not None and not found[3] and not all(_keeps(*call) for call in self._calls(name, row, found[2]))
+        )
+
+    def _is_kept(self, name: str, row: int, sink: str) -> bool:
+        function = self._seen.around(name, row)
+        if function is None:
+            return False
+        argument, returned = _ARGUMENT.match(sink), _RETURNED.match(sink)
+        if argument is not None and argument[3]:
+            # A function of this file, by what it does with its parameter.
+            same = self._seen[name].known.get(argument[2], ())
+            return bool(same) and all(_goes_nowhere(argument[1], one, _HOPS) for one in same)
+        if argument is not None:
+            calls = self._calls(name, row, argument[2])
+            return bool(calls) and all(_keeps(*call) for call in calls)
+        if returned is None:
+            return sink.isidentifier() and _goes_nowhere(sink, function, _HOPS)
+        if returned[1] == function.name:
+            given = [node for node in own_nodes(function) if isinstance(node, ast.Return)]
+            if given and all(_is_result(node) for node in given):
+                return True
+        found = False
+        for shown in self._uses(returned[1]):
+            if not shown:
+                return False
+            found = True
+        return found
+
+    def _calls(self, name: str, row: int, word: str) -> list[tuple[ast.Call, Function]]:
+        function = self._seen.around(name, row)
+        if function is None:
+            return []
+        return [(call, function) for call in self._seen[name].calls(row) if called(call) == word]
+
+    def _uses(self, name: str) -> Iterator[bool]:
+        """Of each mention of a function in the project, but imports, whether its text goes nowhere."""
+        word = name.encode()
+        for path in self._files:
+            data = self._read(path)
+            if data is None or word not in data:
+                continue
+            for stmt in parsed(data):
+                for node in ast.walk(stmt):
+                    if isinstance(node, ast.Constant) and node.value == name:
+                        yield False
+                    elif isinstance(node, ast.Name | ast.Attribute) and spelt(node) == name:
+                        yield self._is_only_shown(path, node)
+
+    def _is_only_shown(self, path: str, node: ast.expr) -> bool:
+        function = self._seen.around(path, node.lineno)
+        for call in own_nodes(function) if function is not None else ():
+            at = (node.lineno, node.col_offset)
+            if isinstance(call, ast.Call) and (call.func.lineno, call.func.col_offset) == at and function is not None:
+                return called(call) == spelt(node) and bool(_goes(call, function, _HOPS))
+        return False
+
+
+def _goes_nowhere(name: str, function: Function, hops: int) -> bool:
+    """Whether each place that reads a local name keeps or shows it, and one does."""
+    inside = list(ast.walk(function))
+    every = [n for n in inside if isinstance(n, ast.Name) and n.id == name]
+    own = {id(node) for node in own_nodes(function)}
+    # A function inside may be called by anybody, a name of the module read by others, all names taken at once.
+    if any(id(node) not in own for node in every) or any(isinstance(n, ast.Global | ast.Nonlocal) for n in inside):
+        return False
+    if any(isinstance(n, ast.Call) and called(n) in ("locals", "vars", "globals") for n in inside):
+        return False
+    uses = [_goes(node, function, hops) for node in every if isinstance(node.ctx, ast.Load)]
+    return any(uses) and all(use is not False for use in uses)
+
+
+def _goes(node: ast.expr, function: Function, hops: int) -> bool | None:
+    """Whether a text is kept or shown where an expression stands; None where it is only asked for."""
+    above = parents(function)
+    here: ast.AST = node
+    parent = above.get(id(here))
+    while isinstance(parent, _SAME):
+        here, parent = parent, above.get(id(parent))
+    if isinstance(parent, ast.Call):
+        if here is parent.func:
+            return False
+        if called(parent) == "TextContent":
+            return _is_given_back(parent, above)
+        return _PRINTS.match(called(parent)) is not None or _keeps(parent, function)
+    if isinstance(parent, _TESTS):
+        return None if _is_test(here, parent) else False
+    if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
+        return bool(hops) and _goes_nowhere(parent.targets[0].id, function, hops - 1)
+    return False
+
+
+def _is_test(here: ast.AST, parent: ast.AST) -> bool:
+    """`if text:`, `not text`, `text is None`."""
+    if isinstance(parent, ast.If | ast.IfExp):
+        return here is parent.test
+    if isinstance(parent, ast.Compare):
+        return all(isinstance(op, ast.Is | ast.IsNot) for op in parent.ops)
+    return isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
+
+
+def _is_given_back(call: ast.AST, above: dict[int, ast.AST]) -> bool:
+    """Whether a part of a tool's result is returned by itself or in a list: `return [TextContent(text=…)]`."""
+    parent = above.get(id(call))
+    if isinstance(parent, ast.List):
+        parent = above.get(id(parent))
+    return isinstance(parent, ast.Return)
+
+
+def _is_result(node: ast.Return) -> bool:
+    """Whether what is returned is the result of a tool."""
+    parts = node.value.elts if isinstance(node.value, ast.List) else [node.value]
+    return bool(parts) and all(isinstance(part, ast.Call) and called(part) == "TextContent" for part in parts)
+
+
+def _keeps(call: ast.Call, function: Function) -> bool:
+    """`await self.persona_manager.update_persona(persona_id=…, system_prompt=…)`, asked at most whether it worked."""
+    written = _WRITES.match(called(call))
+    if written is None or _ANSWERS.search(written[1]) or not isinstance(call.func, ast.Attribute):
+        return False
+    keys = [*(k.arg or "" for k in call.keywords), *map(spelt, call.args)]
+    if not _KEEPERS.search(spelt(call.func.value).lower()) or not any(map(_KEYS.search, keys)):
+        return False
+    above = parents(function)
+    here: ast.AST = call
+    parent = above.get(id(here))
+    if isinstance(parent, ast.Await):
+        here, parent = parent, above.get(id(parent))
+    if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
+        name = parent.targets[0].id
+        reads = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name]
+        reads = [n for n in reads if isinstance(n.ctx, ast.Load)]
+        return all((upper := above.get(id(n))) is not None and _is_test(n, upper) for n in reads)
+    return isinstance(parent, ast.Expr) or (isinstance(parent, _TESTS) and _is_test(here, parent))
