@@ -19,7 +19,7 @@ from pytest_cachesafe.lint.dependencies import FileSets
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from pytest_cachesafe.lint.discover import FileEntry
+    from pytest_cachesafe.lint.walk import FileEntry
 
 __all__ = ["Store", "StoredUnit", "content_hash", "open_store", "run_key"]
 

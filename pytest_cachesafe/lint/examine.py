@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     from cachesafe_rules.api import Report, Rule
     from cachesafe_rules.model import Taint
-    from pytest_cachesafe.lint.discover import FileEntry
     from pytest_cachesafe.lint.flow.analysis import Analysis
     from pytest_cachesafe.lint.parse import Parsed
     from pytest_cachesafe.lint.rule_set import RuleSet
     from pytest_cachesafe.lint.settings import Settings
+    from pytest_cachesafe.lint.walk import FileEntry
 
 __all__ = ["BINARY", "COMMENT", "ENTRY", "LONG", "OVERRIDE", "REQUEST", "Examiner", "Project"]
 

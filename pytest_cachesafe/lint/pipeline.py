@@ -13,10 +13,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_cachesafe.lint.cache import StoredUnit
-from pytest_cachesafe.lint.discover import is_archived
 from pytest_cachesafe.lint.examine import BINARY, COMMENT, ENTRY, LONG, OVERRIDE, REQUEST, Examiner, Project
 from pytest_cachesafe.lint.literals import Literals, shared_roots
 from pytest_cachesafe.lint.overrides import may_override, overriding
+from pytest_cachesafe.lint.path_kinds import is_archived
 from pytest_cachesafe.lint.units import Unit, decoded, encoded
 
 if TYPE_CHECKING:

@@ -21,10 +21,10 @@ from pytest_cachesafe.lint.runs import Run, rules_of, runs_of
 if TYPE_CHECKING:
     from cachesafe_rules.api import Rule
     from pytest_cachesafe.findings import Finding
-    from pytest_cachesafe.lint.discover import FileEntry
     from pytest_cachesafe.lint.pipeline import Passed
     from pytest_cachesafe.lint.result import LintResult, Sources
     from pytest_cachesafe.lint.settings import Settings
+    from pytest_cachesafe.lint.walk import FileEntry
 
 __all__ = ["Outcome", "lint", "lint_text", "run_lint"]
 
@@ -89,9 +89,10 @@ def lint_text(
         RuntimeError: a rule failed.
     """
     from pytest_cachesafe.lint.cache import Store
-    from pytest_cachesafe.lint.discover import TEMPLATE_SUFFIXES, FileEntry
+    from pytest_cachesafe.lint.path_kinds import TEMPLATE_SUFFIXES
     from pytest_cachesafe.lint.settings import Settings as Plain
     from pytest_cachesafe.lint.settings import with_overrides
+    from pytest_cachesafe.lint.walk import FileEntry
 
     if settings is None:
         settings = Plain(Path(os.devnull, "project"))

@@ -40,7 +40,7 @@ class Run(NamedTuple):
 
     def is_left_out_test(self, name: str) -> bool:
         """Whether a file is a test, and the configuration nearest to it does not ask for tests."""
-        from pytest_cachesafe.lint.discover import is_test_path
+        from pytest_cachesafe.lint.path_kinds import is_test_path
 
         return is_test_path(name) and not self.discovery.settings_for(name).tests
 
@@ -140,7 +140,9 @@ def _run(
 
 def _stdin_run(options: LintOptions) -> Run:
     """The project around the file that standard input stands for."""
-    from pytest_cachesafe.lint.discover import TEMPLATE_SUFFIXES, Discovery, FileEntry, _left_out, projects, walk
+    from pytest_cachesafe.lint.discover import Discovery, left_out, projects
+    from pytest_cachesafe.lint.path_kinds import TEMPLATE_SUFFIXES
+    from pytest_cachesafe.lint.walk import FileEntry, walk
 
     path = Path(os.path.abspath(options.stdin_filename))
     ((plain, _),) = projects([path])
@@ -157,7 +159,7 @@ def _stdin_run(options: LintOptions) -> Run:
         entry = FileEntry(name, str(folder / path.name), len(data), 0)
         files[name] = entry
         found = Discovery([entry], [], [], [], [], files, tree.templates, settings, tree.nested)
-    reason = _left_out(name, found)
+    reason = left_out(name, found)
     if reason is not None:
         found.excluded.append(f"{options.stdin_filename}: {reason}")
     return _run(found, () if reason is not None else (name,), options, {name: data})

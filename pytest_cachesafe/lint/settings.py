@@ -276,7 +276,7 @@ def identity(settings: Settings) -> str:
 
 def describe(settings: Settings) -> list[str]:
     """Each setting with its value and where it is from, for `--show-settings`."""
-    from pytest_cachesafe.lint.discover import BUILT, BY_HABIT
+    from pytest_cachesafe.lint.walk import BUILT, BY_HABIT
 
     reason = {
         "pyproject.toml": "outermost pyproject.toml",

@@ -133,7 +133,7 @@ def _files(root: str) -> tuple[str, ...]:
 
 
 def _walk(root: str) -> Iterator[str]:
-    from pytest_cachesafe.lint.discover import BY_HABIT, FOREIGN
+    from pytest_cachesafe.lint.walk import BY_HABIT, FOREIGN
 
     count = 0
     for folder, folders, files in os.walk(root):

@@ -12,9 +12,11 @@ from hypothesis import given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
-from pytest_cachesafe.lint import discover as module
-from pytest_cachesafe.lint.discover import Discovery, discover, index, is_test_path, projects, walk
+from pytest_cachesafe.lint import walk as module
+from pytest_cachesafe.lint.discover import Discovery, discover, projects
+from pytest_cachesafe.lint.path_kinds import is_test_path
 from pytest_cachesafe.lint.settings import load_settings, with_overrides
+from pytest_cachesafe.lint.walk import index, walk
 from pytest_cachesafe.prompt import UsageError
 
 

@@ -18,13 +18,13 @@ from hypothesis import strategies as st
 import pytest_cachesafe
 from pytest_cachesafe.lint import prefilter
 from pytest_cachesafe.lint.cache import Store
-from pytest_cachesafe.lint.discover import FileEntry
 from pytest_cachesafe.lint.examine import Project
 from pytest_cachesafe.lint.pipeline import Passed, Pipeline
 from pytest_cachesafe.lint.rule_set import RuleSet
 from pytest_cachesafe.lint.run import lint_text, rules_of
 from pytest_cachesafe.lint.settings import Settings
 from pytest_cachesafe.lint.tables.user import Tables
+from pytest_cachesafe.lint.walk import FileEntry
 
 SINKS = programs("sinks.txt") | programs("sink_constants.txt")
 BODIES = programs("transfer_bodies.txt")

@@ -12,10 +12,10 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pytest_cachesafe.lint.discover import is_test_path
 from pytest_cachesafe.lint.evidence.behind import Function, called, own_nodes, parents, spelt
 from pytest_cachesafe.lint.evidence.fixed import Files
 from pytest_cachesafe.lint.evidence.uses import parsed
+from pytest_cachesafe.lint.path_kinds import is_test_path
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report

@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pytest_cachesafe.lint.discover import is_test_path
+from pytest_cachesafe.lint.path_kinds import is_test_path
 
 if TYPE_CHECKING:
     from cachesafe_rules.model import Arrival, Source
