@@ -36,17 +36,23 @@ def fold(reports: Iterable[Told]) -> list[Told]:
     ordered = sorted(reports, key=_order)
     flows = [told for told in ordered if isinstance(told[0], ArrivalRule)]
     doubles = []
+    # The newest message in front of the earlier ones is a value in front of what stays: the more exact rule speaks.
+    inserts, changes = ({r.span for rule, r in ordered if rule.code == code} for code in ("CSF302", "CSF301"))
     for told in ordered:
-        double = told[0].code in _DOUBLES
-        flow = next((flow for flow in flows if _tells(flow, told)), None) if double else None
+        rule, report = told
+        if rule.code in ("CSF301", "CSF302") and report.span in inserts & changes:
+            group = groups.setdefault(("CSF302", report.span), [])
+            group.insert(len(group) if rule.code == "CSF301" else 0, told)
+            continue
+        flow = next((f for f in flows if _tells(f, told)), None) if rule.code in _DOUBLES else None
         if flow is None:
             _put(told, groups, out)
         else:
             doubles.append((told, flow))
     for told, flow in doubles:
         # Where another defect of the place is told instead of that flow, this one would be told nowhere.
-        group = groups.get(_key(flow) or ())
-        if group is not None and group[0][0].code == flow[0].code:
+        group = groups.get(_key(flow) or (), [])
+        if group and group[0][0].code == flow[0].code:
             group.append(told)
         else:
             _put(told, groups, out)

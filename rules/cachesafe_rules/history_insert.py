@@ -147,11 +147,13 @@ class HistoryInsert(Rule):
         for found in [*context.view.lists, *assembled_lists(shape)]:
             if (item := _newest_first(shape, found)) is not None and item.span not in seen:
                 seen.add(item.span)
+                shown = is_sent(shape, found.function, Expr("list", found.span), found.conditions)
+                lost = next(one.expr.span.row for one in found.items if one.role == "*")
                 yield Report(
                     "the new message stands before the history, so every turn moves all earlier messages",
                     item.span,
                     help=_HELP,
-                    data={"shown": is_sent(shape, found.function, Expr("list", found.span), found.conditions)},
+                    data={"shown": shown, "lost": lost},
                 )
 
 

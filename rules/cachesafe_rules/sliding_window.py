@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.expressions import is_history, last_part, name_words, spelt, walk
-from cachesafe_rules.model import Call, Condition, Expr, Span
+from cachesafe_rules.model import Condition, Expr, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Part, Shape, shape_of
 from cachesafe_rules.side_lists import only_asked_about
 from cachesafe_rules.turns import is_side_call, overflow_guarded
+from cachesafe_rules.window_memories import configured, reads_last
 
 __all__ = ["SlidingWindow"]
 
@@ -19,14 +19,6 @@ _HELP = (
     "keep the history append-only and compact it once, in a big step, when the context limit is near; "
     "or drop many turns at a time, so that the front stays the same for the next many requests"
 )
-# Memory classes that keep the last k messages, by the keyword that says how many.
-_WINDOWS = {
-    "ConversationBufferWindowMemory": "k",
-    "BufferedChatCompletionContext": "buffer_size",
-    "SlidingWindowConversationManager": "window_size",
-}
-# What gives the messages of such a memory, cut to the window.
-_READS = re.compile(r"a?(?:get|get_messages|load_memory_variables|apply_management)$")
 
 
 class SlidingWindow(Rule):
@@ -39,6 +31,8 @@ class SlidingWindow(Rule):
     Nor is a list that holds nothing but older messages, collected in a loop, unless its own file puts it into a request
     or into a list with other messages: it may be shown, handed on once or added to a chat that is kept elsewhere.
     Nor is a list that the same function begins anew in front of the cut and fills without a loop: it never gets longer.
+    What reads a chat with a limit (`get_history(limit=20)`) counts where the end is seen to be taken: by the project's
+    own function of that name, or by whoever turns its result round. Of a reader from elsewhere the name says enough.
 
     Why
     ---
@@ -127,7 +121,7 @@ class SlidingWindow(Rule):
     def check(self, context: Context) -> Iterator[Report]:
         shape = shape_of(context.view)
         seen: set[Span] = set()
-        for span, what in [*_sliced(shape), *_dropped(shape), *_bounded(shape), *_configured(shape)]:
+        for span, what in [*_sliced(shape), *_dropped(shape), *_bounded(shape), *configured(shape)]:
             if span not in seen:
                 seen.add(span)
                 yield Report(
@@ -339,7 +333,7 @@ def _bounded(shape: Shape) -> Iterator[tuple[Span, str]]:
                 yield call.span, "trim_messages(token_counter=len)"
         elif (
             call is not None
-            and _reads_last(call)
+            and reads_last(call)
             and _free(shape, part.function, part.conditions)
             and not _begins(shape, part)
             and not _is_cut_again(shape, part)
@@ -359,30 +353,6 @@ def _is_cut_again(shape: Shape, read: Part) -> bool:
     )
 
 
-def _configured(shape: Shape) -> Iterator[tuple[Span, str]]:
-    for call in shape.view.calls:
-        word = _WINDOWS.get(last_part(call.name))
-        if word is not None and (word in call.keywords or call.args) and _is_used(shape, call):
-            yield call.span, f"{last_part(call.name)}({word}=…)"
-
-
-def _is_used(shape: Shape, made: Call) -> bool:
-    """Whether a memory is handed to somebody or read, and not only filled and saved, which gives all of it."""
-    names = {
-        (shape.home(item.function, item.target.name), item.target.name)
-        for item in shape.view.bindings
-        if item.target is not None and item.target.name and item.value is not None and item.value.span == made.span
-    }
-    if not names:
-        return True
-    uses = [(call.function, arg) for call in shape.view.calls for arg in (*call.args, *call.keywords.values())]
-    uses += [(item.function, item.value) for item in shape.view.bindings if item.operator == "return" and item.value]
-    if any(expr.name and (shape.home(function, expr.name), expr.name) in names for function, expr in uses):
-        return True
-    asked = [(call.function, *call.name.rpartition(".")[::2]) for call in shape.view.calls]
-    return any((shape.home(function, root), root) in names and _READS.match(method) for function, root, method in asked)
-
-
 def _fitted(shape: Shape) -> Iterator[tuple[Span, str]]:
     """`while tokens > limit: messages.pop(0)`."""
     sent = _sent(shape)
@@ -398,14 +368,3 @@ def _fitted(shape: Shape) -> Iterator[tuple[Span, str]]:
             and overflow_guarded(shape, call.function, loops)
         ):
             yield call.span, f"{call.name}(…)"
-
-
-_LIMITS = ("limit", "last_n", "last", "k", "n", "max_messages", "window", "window_size", "num_messages")
-
-
-def _reads_last(call: Call) -> bool:
-    """`store.get_history(chat_id, limit=20)`."""
-    if not {"history", "messages", "turns"} & name_words(last_part(call.name)):
-        return False
-    limit = next((call.keywords[word] for word in _LIMITS if word in call.keywords), None)
-    return limit is not None and not (limit.kind == "constant" and limit.value is None)

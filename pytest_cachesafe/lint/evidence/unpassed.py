@@ -54,7 +54,9 @@ class Unpassed:
 
     def holds(self, report: Report) -> bool:
         """Whether the place of a report, or each place where its values are read, never runs."""
-        if self._never(report.span.filename, report.span.row):
+        # What is lost stands where the history is added, which may be further down.
+        lost = report.data.get("lost")
+        if any(self._never(report.span.filename, row) for row in (report.span.row, lost) if row):
             return True
         read = [s for s in report.data.get("sources") or () if {"filename", "row", "api"} <= s.keys()]
         dead = [s for s in read if self._never(s["filename"], s["row"])]

@@ -9,6 +9,7 @@ from pytest_cachesafe.lint.evidence.called import Called
 from pytest_cachesafe.lint.evidence.kept_texts import KeptTexts
 from pytest_cachesafe.lint.evidence.last_lines import LastLines
 from pytest_cachesafe.lint.evidence.mechanism import Mechanism
+from pytest_cachesafe.lint.evidence.newest import Newest
 from pytest_cachesafe.lint.evidence.one_shot import OneShot
 from pytest_cachesafe.lint.evidence.overridden import Overridden
 from pytest_cachesafe.lint.evidence.unpassed import Unpassed
@@ -45,11 +46,12 @@ def weighed(
     unpassed = Unpassed(files, read, called.is_told)
     last = LastLines(files, read, templates, left)
     kept = KeptTexts(files, read)
+    newest = Newest(files, read)
     return {
         name: [
             (r, report)
             for r, report in reports
-            if not (unpassed.holds(report) or last.holds(r.code, report) or kept.holds(report))
+            if not (unpassed.holds(report) or last.holds(r.code, report) or kept.holds(report) or newest.holds(report))
         ]
         for name, reports in left.items()
     }
