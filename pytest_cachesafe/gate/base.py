@@ -69,10 +69,12 @@ def lost(path: str, environ: Mapping[str, str] = os.environ) -> str | None:
     ref, (folder, name) = base_ref(environ), os.path.split(path)
     if ref is None or ref.startswith("-"):
         return None
-    # One question to git, which most projects answer with no.
-    branch = next((branch for branch in (f"origin/{ref}", ref) if _knows(folder, f"{branch}:./{name}")), None)
-    if branch is None:
-        return None
+    # A branch of this name that is here only may be old: it counts where the remote one is not known.
+    branch = f"origin/{ref}"
+    if not _knows(folder, f"{branch}:./{name}"):
+        if _knows(folder, f"{branch}^{{commit}}") or not _knows(folder, f"{ref}:./{name}"):
+            return None
+        branch = ref
     try:
         left = _git(folder, "merge-base", branch, "HEAD")
     except UsageError:

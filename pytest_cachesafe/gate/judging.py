@@ -52,7 +52,8 @@ def refuse_unpriced(item: Any, node: Any) -> None:
     Raises:
         UsageError: it would pass for no reason.
     """
-    if node.settings["max_cost"].origin != "marker":
+    option = item.config.option
+    if node.settings["max_cost"].origin != "marker" or option.setuponly or option.setupplan:
         return
     if any("max_cost" in mark.kwargs for mark in item.own_markers) and not node.priced:
         raise UsageError(
@@ -69,5 +70,6 @@ def _all_asked_for(item: Any) -> bool:
     """Whether none of the tests beside this one was left out."""
     from pytest_cachesafe.plugin import COLLECTED
 
-    named = any("::" in str(arg) for arg in item.config.args)
-    return not named and len(item.session.items) == item.config.stash.get(COLLECTED, -1)
+    # The last failures drop tests of a module before they are collected.
+    part = any("::" in str(arg) for arg in item.config.args) or getattr(item.config.option, "lf", False)
+    return not part and len(item.session.items) == item.config.stash.get(COLLECTED, -1)

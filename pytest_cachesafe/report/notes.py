@@ -13,22 +13,27 @@ __all__ = ["fail_unpriced", "tell"]
 _MOST = 20
 
 
-def _unpriced(stats: Mapping[str, Sequence[Any]]) -> dict[str, int]:
+def _unpriced(stats: Mapping[str, Sequence[Any]], session: Any) -> dict[str, int]:
     """Classes and modules whose marker sets a price although no test under it has one, with how many tests it has.
 
     Args:
         stats: pytest's reports by outcome.
+        session: what was collected; a run that stopped before its last test says nothing.
     """
     without: Counter[str] = Counter()
     priced: set[str] = set()
     open_ends: list[str] = []
+    ended: set[str] = set()
     for report in (report for reports in stats.values() for report in reports):
         if getattr(report, "outcome", "passed") not in ("passed", "rerun"):
             # A test that was skipped may be the one that checks.
             open_ends.append(str(report.nodeid))
         if getattr(report, "when", None) == "teardown":
+            ended.add(report.nodeid)
             without.update(value for name, value in report.user_properties if name == "cachesafe_unpriced")
             priced.update(value for name, value in report.user_properties if name == "cachesafe_priced")
+    if len(ended) < getattr(session, "testscollected", 0):
+        return {}
     return {
         owner: count
         for owner, count in sorted(without.items())
@@ -38,7 +43,7 @@ def _unpriced(stats: Mapping[str, Sequence[Any]]) -> dict[str, int]:
 
 def fail_unpriced(session: Any, reporter: Any) -> None:
     """Fail a run in which all tests passed and such a marker stands over some."""
-    if _unpriced(reporter.stats) and not _informational(session.config):
+    if _unpriced(reporter.stats, session) and not _informational(session.config):
         session.exitstatus = 1
 
 
@@ -59,7 +64,7 @@ def tell(terminalreporter: Any) -> None:
                     idle = idle or name == "cachesafe_unpriced"
                     if name == "cachesafe_note":
                         notes.setdefault(str(value), []).append(report.nodeid)
-    owners = _unpriced(terminalreporter.stats) if idle else {}
+    owners = _unpriced(terminalreporter.stats, terminalreporter._session) if idle else {}
     if not notes and not owners:
         return
     terminalreporter.section("cachesafe notes")

@@ -189,3 +189,13 @@ def test_a_lock_file_that_the_base_got_since_is_not_missed(branch: Any, monkeypa
     git(branch.path, "checkout", "-q", "old")
     monkeypatch.setenv("GITHUB_BASE_REF", "later")
     branch.run()
+
+
+def test_a_branch_of_old_that_is_here_only_does_not_count(branch: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    git(branch.path, "checkout", "-q", "-b", "without", "main")
+    git(branch.path, "rm", "-q", "cachesafe.lock.jsonl")
+    git(branch.path, "commit", "-qm", "dropped on purpose")
+    monkeypatch.setenv("GITHUB_BASE_REF", "main")
+    branch.run(ok=4)
+    git(branch.path, "update-ref", "refs/remotes/origin/main", "without")
+    branch.run()

@@ -254,6 +254,18 @@ def test_a_part_of_a_class_does_not_show_that_nothing_has_a_price(gated: Any) ->
     assert "compared nothing" not in gated.says()
 
 
+def test_a_run_that_did_not_get_to_all_tests_says_nothing_of_a_class(gated: Any) -> None:
+    """Failures alone that are tried again, set-ups alone, and runs that stop."""
+    gated.file("test_a.py", CLASS.replace("pass", "assert 0") + PAID)
+    gated.run(ok=1)
+    gated.file("test_a.py", CLASS + PAID)
+    gated.run("--lf")
+    gated.run("--setup-plan")
+    stop = "    def test_nothing(self):\n        pytest.exit('enough', returncode=0)\n"
+    gated.file("test_b.py", "import pytest\n" + CLASS + stop.replace("nothing", "stop") + PAID)
+    assert "compared nothing" not in gated.run("test_b.py").stdout.str()
+
+
 def test_a_price_holds_for_the_check_that_has_one(gated: Any) -> None:
     marker = "@pytest.mark.cachesafe(max_cost={})\n"
     both = "def test_a():\n    assert_prefix_stable(chat(2))\n    assert_cache_safe(chat(2))\n"

@@ -131,3 +131,13 @@ def test_a_text_that_is_another_one_when_a_turn_is_tried_again_is_told() -> None
     one, other = (bodies(Chat(4, UUID(int=n * 7**40), "ok", True), "chat") for n in (1, 2))
     report = check_requests([*one[:3], *other[2:]], "openai")
     assert [finding.location.request for finding in report.findings if finding.code == "system-changed"] == [3]
+
+
+@pytest.mark.parametrize("pinned", [True, False])
+def test_chats_with_the_same_examples_and_questions_of_their_own(pinned: bool) -> None:
+    chats = [bodies(Chat(3, UUID(int=n * 7**40), "ok", True, pinned), "chat") for n in (1, 2)]
+    for n, body in ((n, body) for n, chat in enumerate(chats) for body in chat):
+        body["messages"][1] = {"role": "user", "content": ("How tall is it?", "Do you ship to Norway?")[n]}
+        body["messages"][1:1] = [{"role": "user", "content": "For example?"}, {"role": "assistant", "content": "Yes."}]
+    report = check_requests([*chats[0], *chats[1]], "openai")
+    assert report.passed is pinned

@@ -99,8 +99,11 @@ def _part_chats(asked: Sequence[Asked]) -> None:
 
 
 def _opens(item: Asked, parent: Asked, first: Asked) -> bool:
-    """Whether a request opens a chat as another one was opened: with the user's words, after the same examples."""
-    return (_fresh(item) and _fresh(parent)) or _said(item) == _said(first)
+    """Whether a request opens a chat as another one was opened: with a question, after the same examples."""
+    if _fresh(item) and _fresh(parent):
+        return True
+    said, opening = _said(item), _said(first)
+    return len(said) == len(opening) and said[:-1] == opening[:-1]
 
 
 def _said(item: Asked) -> list[Any]:
