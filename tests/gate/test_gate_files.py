@@ -212,9 +212,11 @@ def test_half_a_write_is_none(
     assert path.read_text() == "old\n"
 
 
+# A job that a shell put into the background ignores Ctrl-C, and so does what it starts.
 WRITER = """
-import sys
+import signal, sys
 from pytest_cachesafe.files import write_atomic
+signal.signal(signal.SIGINT, signal.default_int_handler)
 print("begun", flush=True)
 while True:
     for letter in "ab":
@@ -254,9 +256,9 @@ def test_a():
     assert_prefix_stable(chat(4))
 
 def test_b():
-    import os, signal
+    import os, signal, time
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     os.kill(os.getpid(), signal.{0})
-    import time
     time.sleep(30)
 """
 
