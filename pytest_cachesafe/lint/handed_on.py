@@ -2,11 +2,13 @@
 
 A function that builds a system text with a clock in it is one thing to mend; its callers, who put what it returns into
 a request, are reported too, for every one of them spoils a prefix. Where both are at hand, the callers' reports become
-steps of the one on the text. Suppressions, the baseline and fixes come first: they mean single places.
+steps of the one on the text. Prompts that only use one clock are told each. Suppressions, the baseline and fixes come
+first: they mean single places.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
@@ -19,32 +21,50 @@ if TYPE_CHECKING:
 __all__ = ["gathered"]
 
 _SEVERITIES = ("error", "warning", "note")
+# The function whose result is reported, and the step by which a caller takes that result.
+_RESULT = re.compile(r"reaches the return value of (\w+)\(\)")
+_TAKEN = re.compile(r"returned by (\w+)\(\)")
+# Values that are known by their name alone: whoever hands `memory` on has the same one as the parameter `memory`.
+_NAMED = frozenset({"memory", "session", "user"})
 
 
 def gathered(findings: Sequence[Finding]) -> list[Finding]:
-    """The findings without those that another one stands for, which gets their places and their steps.
+    """The findings without those that others stand for; the first of these gets their places and their steps.
 
-    Finding b goes into finding a where all sources of b are sources of a, b is no worse, and the way to b comes by the
-    place of a. Order is kept, nothing of a flow is lost.
+    Finding a stands for what finding b tells of where that is among the sources of a, b is no worse, and the way to b
+    comes by the place of a or by the result of the function that a is about. What b has beside that costs less, and
+    will be told when that is mended. Order is kept, nothing of a flow is lost.
     """
     sources = [_sources(finding) for finding in findings]
     rows = [_rows(finding) for finding in findings]
     at_row: dict[tuple[str | None, int], list[int]] = {}
+    results: dict[str, list[int]] = {}
     for index, finding in enumerate(findings):
         for row in rows[index] if sources[index] else ():
             at_row.setdefault((finding.location.filename, row), []).append(index)
+        for name in _results(finding, rows[index]) if sources[index] else ():
+            results.setdefault(name, []).append(index)
     into: dict[int, int] = {}
     for index, finding in enumerate(findings):
         own = {(finding.location.filename, row) for row in rows[index]}
+        left = _sources(finding, worst=True)
+        hosts: list[int] = []
+        before: Flow | None = None
         # The place nearest to the source stands for what follows.
-        for step in finding.flow if sources[index] else ():
+        for step in finding.flow if left else ():
             place = (step.filename, step.row)
-            if place in own:
-                continue
-            other = next((i for i in at_row.get(place, ()) if _stands_for(findings, sources, i, index, into)), None)
-            if other is not None:
-                into[index] = other
-                break
+            taken = _TAKEN.fullmatch(step.message)
+            others = [] if place in own else at_row.get(place, [])
+            if taken is not None and before is not None:
+                others = [*others, *(i for i in results.get(taken[1], ()) if _comes_by(findings[i], before))]
+            before = step
+            for other in others:
+                worse = _rank(findings[other]) > _rank(finding)
+                if not worse and index not in (other, _root(into, other)) and left & sources[other]:
+                    hosts.append(other)
+                    left -= sources[other]
+        if hosts and not left:
+            into[index] = hosts[0]
     if not into:
         return list(findings)
     told: dict[int, list[int]] = {}
@@ -63,13 +83,29 @@ def _root(into: Mapping[int, int], index: int) -> int:
     return index
 
 
-def _sources(finding: Finding) -> frozenset[tuple[Any, ...]]:
-    """Where the values of a finding arise; empty for rules that do not say."""
+def _sources(finding: Finding, *, worst: bool = False) -> frozenset[tuple[Any, ...]]:
+    """Where the values of a finding arise, or those that make it as bad as it is; empty for rules that do not say."""
     listed = finding.data.get("sources")
     if not isinstance(listed, list):
         return frozenset()
-    words = ("filename", "row", "column", "kind")
-    return frozenset(tuple(s.get(w) for w in words) for s in listed if isinstance(s, Mapping))
+    return frozenset(
+        ("", 0, 0, s["kind"], s.get("api"))
+        if s.get("kind") in _NAMED
+        else tuple(s.get(w) for w in ("filename", "row", "column", "kind"))
+        for s in listed
+        if isinstance(s, Mapping) and not (worst and _is_less(s, finding))
+    )
+
+
+def _is_less(source: Mapping[str, Any], finding: Finding) -> bool:
+    """Whether a value costs less than what a finding says."""
+    if not {"kind", "granularity", "api", "frozen"} <= source.keys():
+        return False
+    from cachesafe_rules.model import Source, Span
+    from cachesafe_rules.policy import severity
+
+    words = (source["kind"], source["granularity"], source["api"], Span("", 1, 1, 1, 1), source["frozen"])
+    return _SEVERITIES.index(severity(Source(*words))) > _rank(finding)
 
 
 def _rank(finding: Finding) -> int:
@@ -84,19 +120,21 @@ def _rows(finding: Finding) -> set[int]:
     return {*range(first, last + 1), *(a["row"] for a in finding.data.get("also") or () if isinstance(a, Mapping))}
 
 
-def _stands_for(
-    findings: Sequence[Finding],
-    sources: Sequence[frozenset[tuple[Any, ...]]],
-    index: int,
-    other: int,
-    into: Mapping[int, int],
-) -> bool:
-    """Whether mending the finding at `index` mends the other one as well."""
-    return (
-        sources[other] <= sources[index]
-        and _rank(findings[index]) <= _rank(findings[other])
-        and _root(into, index) != other
-    )
+def _results(finding: Finding, rows: set[int]) -> set[str]:
+    """The functions whose results a finding is about: no place elsewhere says that it reaches them."""
+    own: set[str] = set()
+    elsewhere: set[str] = set()
+    for step in finding.flow:
+        found = _RESULT.fullmatch(step.message)
+        if found is not None:
+            inside = step.filename == finding.location.filename and step.row in rows
+            (own if inside else elsewhere).add(found[1])
+    return own - elsewhere
+
+
+def _comes_by(finding: Finding, step: Flow) -> bool:
+    """Whether the last step inside of a function is one of a finding's: many functions go by one name."""
+    return any((s.filename, s.row) == (step.filename, step.row) for s in finding.flow)
 
 
 def _merged(finding: Finding, others: Sequence[Finding]) -> Finding:

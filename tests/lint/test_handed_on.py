@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 from hypothesis import given, settings
@@ -16,6 +17,14 @@ BUILDER = """from datetime import datetime
 
 def build_system_prompt():
     return f"It is {datetime.now()}."
+"""
+STEPS = """from datetime import datetime
+
+
+def build_system_prompt():
+    text = " ".join(["Be brief.", f"It is {datetime.now()}."])
+    # Back to whoever asked for it.
+    return text
 """
 CALLER = """from prompts import build_system_prompt
 
@@ -70,6 +79,104 @@ def test_a_note_does_not_stand_for_an_error() -> None:
     assert rows(gathered([made(5, 1, 1, 5, severity="note"), made(9, 1, 1, 5, 9)])) == [5, 9]
 
 
+def taking(row: int, *flow: tuple[str, int, str], kind: str = "clock", sink: str = "system message") -> Finding:
+    """A finding of row `row` in c.py; its source is the first step."""
+    name, first, _ = flow[0]
+    steps = [Flow(*step) for step in flow]
+    source = {"filename": name, "row": first, "column": 1, "kind": kind, "api": "it"}
+    return Finding(
+        "CSF101",
+        f"at {row}",
+        Severity("error"),
+        Location(filename=steps[-1].filename, row=row, column=1),
+        flow=tuple(steps),
+        data={"sources": [source], "sink": sink, "end_location": {"row": row, "column": 9}},
+    )
+
+
+READ = ("a.py", 1, "datetime.now() is read here")
+JOINED = ("b.py", 4, "joined into a string")
+GIVEN = ("b.py", 7, "reaches the return value of prompt()")
+TAKEN = ("c.py", 9, "returned by prompt()")
+SENT = ("c.py", 9, "reaches the system message")
+
+
+def test_who_takes_the_result_of_the_builder_is_told_with_it() -> None:
+    # The row that gives the text back is no step of its callers: they tell of the function instead.
+    (found,) = gathered([taking(9, READ, JOINED, TAKEN, SENT), taking(7, READ, JOINED, GIVEN)])
+    assert (found.location.filename, found.location.row) == ("b.py", 7)
+    assert [(a["filename"], a["row"]) for a in found.data["also"]] == [("c.py", 9)]
+    assert Flow(*SENT) in found.flow
+
+
+def test_a_function_of_the_same_name_is_another_one() -> None:
+    other = ("d.py", 4, "joined into a string")
+    assert len(gathered([taking(7, READ, JOINED, GIVEN), taking(9, READ, other, TAKEN, SENT)])) == 2
+
+
+def test_who_hands_a_value_to_the_builder_is_not_the_builder() -> None:
+    # `prompt(now())` in b.py and c.py: each of them has a clock of its own to mend.
+    handing = taking(4, READ, ("b.py", 4, "passed on here"), ("d.py", 2, GIVEN[2]), ("b.py", 4, GIVEN[2]))
+    assert len(gathered([handing, taking(9, READ, ("d.py", 2, "joined into a string"), TAKEN, SENT)])) == 2
+
+
+def test_prompts_that_use_one_clock_are_told_each() -> None:
+    helped = [("b.py", 4, "returned by now()"), ("b.py", 4, "formatted into a string")]
+    also = [("c.py", 4, "returned by now()"), ("c.py", 4, "formatted into a string")]
+    assert len(gathered([taking(4, READ, *helped, GIVEN), taking(9, READ, *also, SENT)])) == 2
+
+
+def test_a_builder_of_which_another_value_is_told_does_not_stand_for_this_one() -> None:
+    own = ("b.py", 2, "random() is read here")
+    assert len(gathered([taking(7, own, JOINED, GIVEN), taking(9, READ, JOINED, TAKEN, SENT)])) == 2
+
+
+PLACES = [(9, "c"), (3, "d"), (5, "e")]
+
+
+def test_a_value_that_several_prompts_take_is_told_with_each_of_them() -> None:
+    ways = [((f"{x}.py", row, "returned by today()"), (f"{x}.py", row, "reaches system_prompt")) for row, x in PLACES]
+    assert len(gathered([taking(way[1][1], READ, JOINED, *way) for way in ways])) == 3
+
+
+def test_who_joins_two_texts_is_told_with_the_first() -> None:
+    first, second = taking(7, READ, JOINED, GIVEN), made(5, 1, 1, 5, name="d.py")
+    other = {"filename": "a.py", "row": 1, "column": 1, "kind": "clock"}
+    second = replace(second, flow=(Flow("d.py", 5, "reaches the return value of more()"),))
+    caller = taking(
+        9, READ, JOINED, TAKEN, ("d.py", 5, "random() is read here"), ("c.py", 9, "returned by more()"), SENT
+    )
+    both = replace(caller, data={**caller.data, "sources": [*caller.data["sources"], {**other, "row": 5}]})
+    second = replace(second, data={**second.data, "sources": [{**other, "row": 5}]})
+    assert rows(gathered([first, second, both])) == [7, 5]
+    assert rows(gathered([first, both])) == [7, 9]
+
+
+def with_value(finding: Finding, kind: str, granularity: str) -> Finding:
+    sources = [{**s, "granularity": "minute", "frozen": False} for s in finding.data["sources"]]
+    added = {**sources[0], "row": 8, "kind": kind, "granularity": granularity, "api": "its"}
+    return replace(finding, data={**finding.data, "sources": [*sources, added]})
+
+
+def test_a_caller_that_adds_what_costs_less_is_told_with_the_text() -> None:
+    text, caller = taking(7, READ, JOINED, GIVEN), taking(9, READ, JOINED, TAKEN, SENT)
+    assert rows(gathered([text, with_value(caller, "host", "host")])) == [7]
+    assert rows(gathered([text, with_value(caller, "random", "call")])) == [7, 9]
+
+
+def test_a_memory_that_is_handed_to_the_builder_is_that_of_the_builder() -> None:
+    inside = taking(7, ("b.py", 4, "memory is read here"), GIVEN, kind="memory")
+    handed = taking(9, ("c.py", 9, "memory is read here"), GIVEN, SENT, kind="memory")
+    (found,) = gathered([inside, handed])
+    assert found.location.row == 7
+
+
+def test_a_clock_that_a_caller_reads_is_one_more_than_that_of_the_builder() -> None:
+    inside = taking(7, ("b.py", 4, "datetime.now() is read here"), GIVEN)
+    handed = taking(9, ("c.py", 9, "datetime.now() is read here"), GIVEN, SENT)
+    assert len(gathered([inside, handed])) == 2
+
+
 def test_two_that_lie_on_the_way_of_each_other_leave_one() -> None:
     assert len(gathered([made(5, 1, 1, 9, 5), made(9, 1, 1, 5, 9)])) == 1
 
@@ -109,6 +216,13 @@ def project(folder: Path) -> Path:
 
 def test_a_run_has_one_report_with_the_caller_in_it(tmp_path: Path) -> None:
     (found,) = lint([project(tmp_path)], cache=False).findings
+    assert str(found.location.filename).endswith("prompts.py")
+    assert any(step.filename.endswith("agent.py") for step in found.flow)
+
+
+def test_a_run_has_one_report_where_the_text_is_made_in_steps(tmp_path: Path) -> None:
+    (project(tmp_path) / "prompts.py").write_text(STEPS)
+    (found,) = lint([tmp_path], cache=False).findings
     assert str(found.location.filename).endswith("prompts.py")
     assert any(step.filename.endswith("agent.py") for step in found.flow)
 
