@@ -74,6 +74,10 @@ TWINS = {
         "    system_note = f'It is {datetime.now()}'\n    user_message = system_note + q\n    return user_message\n",
         "    system_prompt = f'It is {datetime.now()}'\n    return tok.chat(system_prompt, q)\n",
     ),
+    "measured-or-counted": (
+        "    few_shots_ms = system_prompt_ms = datetime.now().microsecond\n    return tok.show(few_shots_ms)\n",
+        "    few_shots = [str(datetime.now().microsecond)]\n    return tok.show(few_shots)\n",
+    ),
     "code-in-a-string": (
         '    return [{"role": "system", "content": "Call datetime.now() for the time."}]\n',
         '    return [{"role": "system", "content": f"{datetime.now()} is the time."}]\n',

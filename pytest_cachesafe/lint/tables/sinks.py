@@ -12,7 +12,7 @@ _SYSTEM = re.compile(
     r"(?:^|_)(?:system|sys|developer)_?(?:prompt|message|msg|instruction|content|text|template|context|preamble|"
     r"header|block|part|section)s?"
     r"(?:$|_(?!id|ids|dict|meta|path|paths|file|files|filename|token|tokens|count|len|length|size|name|names|type|"
-    r"role|hash|key|keys|dir|time|at|version|class|cls|data|dataset|datasets|list|loader|"
+    r"role|hash|key|keys|dir|time|ms|secs|seconds|elapsed|duration|at|version|class|cls|data|dataset|datasets|list|loader|"
     r"fn|func|enabled|index|idx|url|override|overrides|cache|cached|hook|hooks|callback|event|events|reminder|"
     r"builder|factory|manager|provider|loader|config|settings|metadata|"
     r"tokens?_\w+|exists|changed|updated_at|created_at|added|sent|var|vars|variables|param|params|field|option|"
@@ -228,7 +228,11 @@ PROMPT_DECORATORS: dict[str, str] = {
 }
 
 FEW_SHOT = re.compile(
-    r"few_?shots?|^example_messages$|^fewshot|^icl_examples$|^(?:prompt_)?examples_messages$", re.IGNORECASE
+    # `few_shots_ms`, `num_few_shots`: what is measured or counted of them is no example.
+    r"^(?!(?:num|n|use|has|is|max)_|\w*_(?:ms|s|secs?|seconds|time|elapsed|duration|started|count|size|len|ids?|path|file|"
+    r"dir|seed|idx|index|tokens?|at|enabled|hash|key)$)\w*few_?shots?|"
+    r"^example_messages$|^icl_examples$|^(?:prompt_)?examples_messages$",
+    re.IGNORECASE,
 )
 
 # Switches of frameworks that put something volatile into the system prompt -> (kind, granularity, what it adds). Read
