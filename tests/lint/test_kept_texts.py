@@ -125,6 +125,43 @@ def test_a_record_that_a_manager_keeps_is_no_request(tmp_path: Path, call: str) 
     assert codes(tmp_path, STORED.format(call=call)) == []
 
 
+ROW = "row = {}(name=mood, system_prompt=system_text)\n        "
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "await save_persona(system_prompt=system_text)",
+        "self.upsert_prompt(system_prompt=system_text)",
+        "self.db.add(Persona(name=mood, system_prompt=system_text))",
+        ROW.format("Persona") + "self.session.add(row)\n        self.session.commit()\n        return row",
+        ROW.format("Persona") + "self.session.add(row)\n        self.session.refresh(row)\n        return row.id",
+        "self.db.personas.insert_one({'name': mood, 'system_prompt': system_text})",
+        "self.db.personas.update_one({'id': 1}, {'$set': {'system_prompt': system_text}})",
+    ],
+)
+def test_a_row_that_is_written_is_no_request(tmp_path: Path, call: str) -> None:
+    assert codes(tmp_path, STORED.format(call=call)) == []
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        # What begins anew with each that is made.
+        "await save_session(system_prompt=system_text)",
+        "self.db.add(ChatSession(name=mood, system_prompt=system_text))",
+        "self.db.conversations.insert_one({'name': mood, 'system_prompt': system_text})",
+        # Nobody writes it, or it goes on as well.
+        ROW.format("Persona") + "self.tools.add(row)",
+        ROW.format("Persona") + "self.session.add(row)\n        self.client.ask(row)",
+        ROW.format("Persona") + "self.session.add(row)\n        return row.system_prompt",
+        "self.db.personas.ask({'name': mood, 'system_prompt': system_text})",
+    ],
+)
+def test_what_only_looks_like_a_row_is_told(tmp_path: Path, call: str) -> None:
+    assert "CSF101" in codes(tmp_path, STORED.format(call=call))
+
+
 @pytest.mark.parametrize(
     "call",
     [

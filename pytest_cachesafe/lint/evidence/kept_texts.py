@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 from pytest_cachesafe.lint.evidence.behind import Function, called, own_nodes, parents, spelt
 from pytest_cachesafe.lint.evidence.fixed import Files
 from pytest_cachesafe.lint.evidence.uses import parsed
+from pytest_cachesafe.lint.evidence.written import TESTS, is_test, writes
 from pytest_cachesafe.lint.path_kinds import is_test_path
 
 if TYPE_CHECKING:
@@ -24,19 +25,11 @@ __all__ = ["KeptTexts"]
 
 _END = re.compile(r"reaches (?:the )?(.+)$")
 _ARGUMENT = re.compile(r"argument (\w+) of (?:\w+\.)*(\w+)(\(\))?$")
+_KEY = re.compile(r"'(\w+)' of a request$")
 _RETURNED = re.compile(r"return value of (\w+)\(\)$")
-# `update_persona`: a verb that writes, and what is written. What answers by itself is no record.
-_WRITES = re.compile(r"_*a?(?:create|update|save|store|register|upsert|edit|add|insert|put|set)_(\w+)$")
-_ANSWERS = re.compile(
-    r"agent|assistant|chat|session|thread|conversation|completion|message|respon|reply|run|bot|model|client|graph|crew|"
-    r"cache|task|request|batch|stream|worker|executor|swarm|team"
-)
-_KEEPERS = re.compile(r"(?:^|_)(?:manager|store|storage|repo|repository|registry|db|database|dao|library)$")
-_KEYS = re.compile(r"(?:^|_)(?:id|uuid|key|slug)$")
 _PRINTS = re.compile(r"_?(?:p?print|rprint|log|debug|info|warn|warning|error|exception|critical|echo|secho|len)$")
 # The text inside of which, or of whose part, nothing is asked.
-_SAME = (ast.FormattedValue, ast.JoinedStr, ast.BinOp, ast.keyword)
-_TESTS = (ast.If, ast.IfExp, ast.BoolOp, ast.UnaryOp, ast.Compare)
+_SAME = (ast.FormattedValue, ast.JoinedStr, ast.BinOp, ast.Dict, ast.keyword)
 _HOPS = 2
 
 
@@ -63,21 +56,24 @@ class KeptTexts:
         """Whether a call of a sink in a row is something else than the writing of a record."""
         found = _ARGUMENT.match(sink)
         return (
-            found is not None and not found[3] and not all(_keeps(*call) for call in self._calls(name, row, found[2]))
+            found is not None and not found[3] and not all(writes(*call) for call in self._calls(name, row, found[2]))
         )
 
     def _is_kept(self, name: str, row: int, sink: str) -> bool:
         function = self._seen.around(name, row)
         if function is None:
             return False
-        argument, returned = _ARGUMENT.match(sink), _RETURNED.match(sink)
+        argument, returned, key = _ARGUMENT.match(sink), _RETURNED.match(sink), _KEY.match(sink)
+        if key is not None:
+            dicts = list(_displays(function, row, key[1]))
+            return bool(dicts) and all(_goes(display, function, _HOPS) for display in dicts)
         if argument is not None and argument[3]:
             # A function of this file, by what it does with its parameter.
             same = self._seen[name].known.get(argument[2], ())
             return bool(same) and all(_goes_nowhere(argument[1], one, _HOPS) for one in same)
         if argument is not None:
             calls = self._calls(name, row, argument[2])
-            return bool(calls) and all(_keeps(*call) for call in calls)
+            return bool(calls) and all(writes(*call) for call in calls)
         if returned is None:
             return sink.isidentifier() and _goes_nowhere(sink, function, _HOPS)
         if returned[1] == function.name:
@@ -120,6 +116,16 @@ class KeptTexts:
         return False
 
 
+def _displays(function: Function, row: int, key: str) -> Iterator[ast.Dict]:
+    """The dicts with a key in a row of a function: `{"system_prompt": …}`."""
+    for node in own_nodes(function):
+        if isinstance(node, ast.Dict):
+            for word, value in zip(node.keys, node.values, strict=True):
+                named = isinstance(word, ast.Constant) and word.value == key
+                if named and word is not None and word.lineno <= row <= (value.end_lineno or row):
+                    yield node
+
+
 def _goes_nowhere(name: str, function: Function, hops: int) -> bool:
     """Whether each place that reads a local name keeps or shows it, and one does."""
     inside = list(ast.walk(function))
@@ -146,21 +152,12 @@ def _goes(node: ast.expr, function: Function, hops: int) -> bool | None:
             return False
         if called(parent) == "TextContent":
             return _is_given_back(parent, above)
-        return _PRINTS.match(called(parent)) is not None or _keeps(parent, function)
-    if isinstance(parent, _TESTS):
-        return None if _is_test(here, parent) else False
+        return _PRINTS.match(called(parent)) is not None or writes(parent, function)
+    if isinstance(parent, TESTS):
+        return None if is_test(here, parent) else False
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
         return bool(hops) and _goes_nowhere(parent.targets[0].id, function, hops - 1)
     return False
-
-
-def _is_test(here: ast.AST, parent: ast.AST) -> bool:
-    """`if text:`, `not text`, `text is None`."""
-    if isinstance(parent, ast.If | ast.IfExp):
-        return here is parent.test
-    if isinstance(parent, ast.Compare):
-        return all(isinstance(op, ast.Is | ast.IsNot) for op in parent.ops)
-    return isinstance(parent, ast.UnaryOp) and isinstance(parent.op, ast.Not)
 
 
 def _is_given_back(call: ast.AST, above: dict[int, ast.AST]) -> bool:
@@ -175,24 +172,3 @@ def _is_result(node: ast.Return) -> bool:
     """Whether what is returned is the result of a tool."""
     parts = node.value.elts if isinstance(node.value, ast.List) else [node.value]
     return bool(parts) and all(isinstance(part, ast.Call) and called(part) == "TextContent" for part in parts)
-
-
-def _keeps(call: ast.Call, function: Function) -> bool:
-    """`await self.persona_manager.update_persona(persona_id=…, system_prompt=…)`, asked at most whether it worked."""
-    written = _WRITES.match(called(call))
-    if written is None or _ANSWERS.search(written[1]) or not isinstance(call.func, ast.Attribute):
-        return False
-    keys = [*(k.arg or "" for k in call.keywords), *map(spelt, call.args)]
-    if not _KEEPERS.search(spelt(call.func.value).lower()) or not any(map(_KEYS.search, keys)):
-        return False
-    above = parents(function)
-    here: ast.AST = call
-    parent = above.get(id(here))
-    if isinstance(parent, ast.Await):
-        here, parent = parent, above.get(id(parent))
-    if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
-        name = parent.targets[0].id
-        reads = [n for n in ast.walk(function) if isinstance(n, ast.Name) and n.id == name]
-        reads = [n for n in reads if isinstance(n.ctx, ast.Load)]
-        return all((upper := above.get(id(n))) is not None and _is_test(n, upper) for n in reads)
-    return isinstance(parent, ast.Expr) or (isinstance(parent, _TESTS) and _is_test(here, parent))
