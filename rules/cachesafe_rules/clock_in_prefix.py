@@ -26,9 +26,10 @@ class ClockInPrefix(ArrivalRule):
     is visibly that text and one question, the text of a template file too. Nor is one in a job that a timer starts (a
     digest, a reminder): no cache lives until the next. Nor is the stamp of a record
     (`entry.created_at`) that was kept and is read back, nor one in a text that is only saved (`save_persona(...)`, a
-    row or a document of a database, but none of a session or a chat). Nor is one of the values that a helper offers to
-    all templates (`text.format(**known())`) where no text of the project prints it, one in a block of its own behind
-    the last marker, or one behind a marker at which the system text is cut.
+    row or a document of a database, but none of a session or a chat), nor one in a system message that a later node of
+    a graph adds to the messages of the state. Nor is one of the values that a helper offers to all templates
+    (`text.format(**known())`) where no text of the project prints it, one in a block of its own behind the last marker,
+    or one behind a marker at which the system text is cut.
 
     Callers that hand a text on are steps of the report on the place where it is built.
 

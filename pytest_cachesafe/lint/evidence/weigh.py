@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from pytest_cachesafe.lint.evidence.appended import Appended
 from pytest_cachesafe.lint.evidence.called import Called
 from pytest_cachesafe.lint.evidence.kept_texts import KeptTexts
 from pytest_cachesafe.lint.evidence.last_lines import LastLines
@@ -47,11 +48,13 @@ def weighed(
     last = LastLines(files, read, templates, left)
     kept = KeptTexts(files, read)
     newest = Newest(files, read)
+    appended = Appended(files, read)
     return {
         name: [
             (r, report)
             for r, report in reports
-            if not (unpassed.holds(report) or last.holds(r.code, report) or kept.holds(report) or newest.holds(report))
+            if not (unpassed.holds(report) or last.holds(r.code, report))
+            and not any(one.holds(report) for one in (kept, newest, appended))
         ]
         for name, reports in left.items()
     }
