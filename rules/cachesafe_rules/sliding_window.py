@@ -27,12 +27,19 @@ class SlidingWindow(Rule):
     What is wrong
     -------------
     `history[-20:]`, `deque(maxlen=20)`, `messages.pop(0)`: once the chat is longer than the window, every new message
-    pushes the oldest one out. A window within a window is one report, and a memory that is only filled and saved none.
-    Nor is a list that holds nothing but older messages, collected in a loop, unless its own file puts it into a request
-    or into a list with other messages: it may be shown, handed on once or added to a chat that is kept elsewhere.
-    Nor is a list that the same function begins anew in front of the cut and fills without a loop: it never gets longer.
-    What reads a chat with a limit (`get_history(limit=20)`) counts where the end is seen to be taken: by the project's
-    own function of that name, or by whoever turns its result round. Of a reader from elsewhere the name says enough.
+    pushes the oldest one out. It is reported where all of this is visible:
+
+    - What the cut leaves goes into a request: a text or list that is made of it, in the same function or over at most
+      four calls, results and attributes of the project. Where it is stored, shown, counted or read for one message
+      alone, nothing is said; where it is cut again on its way, that is the window.
+    - The cut is done again turn by turn: not in a constructor or a function that loads a chat, not on demand, and not
+      to a list that the same function begins anew and fills without a loop, which never gets longer.
+    - It keeps the newest messages, by their place. What reads a chat with a limit (`get_history(limit=20)`) counts
+      where the end is seen to be taken: by the project's own function of that name, or by whoever turns its result
+      round. Of a reader from elsewhere the name says enough. What is chosen for the question is no window.
+    - The file is run by itself, or another one that is no test takes it in.
+
+    A file of up to 40 rows that no other file imports is taken as it stands: what its functions give back is sent.
 
     Why
     ---
@@ -196,7 +203,7 @@ def _sliced(shape: Shape) -> Iterator[tuple[Span, str]]:
     beside = only_asked_about(shape)
     for part in shape.parts:
         expr = part.expr
-        if expr.span in beside or expr.span in shape.collected:
+        if expr.span in beside:
             continue
         if expr.kind != "subscript" or not _free(shape, part.function, part.conditions):
             continue
@@ -322,7 +329,7 @@ def _counts(conditions: tuple[Condition, ...]) -> bool:
 
 def _bounded(shape: Shape) -> Iterator[tuple[Span, str]]:
     for part in shape.parts:
-        call = part.expr.call if part.expr.span not in shape.collected else None
+        call = part.expr.call
         if call is not None and last_part(call.name) == "deque":
             bound = call.keywords.get("maxlen") or (call.args[1] if len(call.args) > 1 else None)
             if bound is not None and not (bound.kind == "constant" and bound.value is None):

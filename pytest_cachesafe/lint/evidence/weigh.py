@@ -13,6 +13,7 @@ from pytest_cachesafe.lint.evidence.newest import Newest
 from pytest_cachesafe.lint.evidence.one_shot import OneShot
 from pytest_cachesafe.lint.evidence.overridden import Overridden
 from pytest_cachesafe.lint.evidence.unpassed import Unpassed
+from pytest_cachesafe.lint.evidence.windows import Windows
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report, Rule
@@ -47,11 +48,18 @@ def weighed(
     last = LastLines(files, read, templates, left)
     kept = KeptTexts(files, read)
     newest = Newest(files, read)
+    windows = Windows(files, read, shown.is_alone)
     return {
         name: [
             (r, report)
             for r, report in reports
-            if not (unpassed.holds(report) or last.holds(r.code, report) or kept.holds(report) or newest.holds(report))
+            if not (
+                unpassed.holds(report)
+                or last.holds(r.code, report)
+                or kept.holds(report)
+                or newest.holds(report)
+                or windows.holds(r.code, report)
+            )
         ]
         for name, reports in left.items()
     }
