@@ -109,3 +109,22 @@ def answer(client, text):
     return {SEND.format(HEAD + "*history, {'role': 'user', 'content': text}]")}
 """
     assert told(tmp_path, {"chat.py": body}) is found
+
+
+@pytest.mark.parametrize(("other", "rows"), [("history", [6]), ("conversation", [6, 8])])
+def test_cuts_of_one_list_in_one_function_are_one_report(tmp_path: Path, other: str, rows: list[int]) -> None:
+    chat = f"""
+def answer(client, history, conversation, text):
+    history.append(text)
+    conversation.append(text)
+    if SHORT:
+        sent = history[-4:]
+    else:
+        sent = {other}[-20:]
+    return {SEND.format("sent")}
+"""
+    write(tmp_path, {"chat.py": chat})
+    found = [finding for finding in lint([tmp_path], cache=False).findings if finding.code == "CSF303"]
+    assert [finding.location.row for finding in found] == rows
+    # The other place is a step of it.
+    assert {6, 8} <= {step.row for finding in found for step in finding.flow} | set(rows)
