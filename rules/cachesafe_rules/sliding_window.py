@@ -31,7 +31,7 @@ class SlidingWindow(Rule):
     pushes the oldest one out. It is reported where all of this is visible:
 
     - What the cut leaves goes into a request: a text or list that is made of it, in the same function or over at most
-      four calls, results and attributes of the project. Where it is stored, shown, counted or read for one message
+      five calls, results and attributes of the project. Where it is stored, shown, counted or read for one message
       alone, nothing is said; where it is cut again on its way, that is the window. Cuts of one list in one function
       are one report.
     - The cut is done again turn by turn: not in a constructor or a function that loads a chat, not on demand, and not

@@ -50,6 +50,15 @@ def told(root: Path, files: dict[str, str]) -> bool:
             "    return asyncio.to_thread(client.chat.completions.create, model='m', messages=args)",
             True,
         ),
+        (
+            "fields = dict(history=build(history, text))\n    return ask(client, **fields)\n\n\n"
+            "def ask(llm, history):\n    return llm.invoke(history)",
+            True,
+        ),
+        ("return LLMChain(llm=client, memory=build(history, text))", True),
+        ("return session.run_turn(client, history=build(history, text))", True),
+        ("return Record.objects.create(messages=build(history, text))", False),
+        ("return session.run_turn(client, rows=build(history, text))", False),
         ("print(build(history, text))", False),
         ("store(build(history, text))\n\n\ndef store(given):\n    DB.upsert_item(given)", False),
         ("last = build(history, text)[-1]\n    return client.invoke([last])", False),
@@ -57,7 +66,8 @@ def told(root: Path, files: dict[str, str]) -> bool:
         ("return {'messages': 1 if build(history, text) else client.invoke('Hello')}", False),
     ],
     ids=[
-        "argument", "name", "copied", "joined", "inside", "handed-on", "thread", "shown", "stored", "one-message",
+        "argument", "name", "copied", "joined", "inside", "handed-on", "thread", "fields", "memory", "turn", "record",
+        "rows", "shown", "stored", "one-message",
         "counted", "asked-for",
     ],
 )  # fmt: skip

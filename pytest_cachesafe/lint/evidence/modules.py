@@ -17,6 +17,8 @@ __all__ = ["Module", "Modules"]
 _CHAT = re.compile(rb"messages|histor|conversation|turns|dialog|transcript|memory|context")
 # Of a name that so many files spell nobody can say whose it is.
 _MANY = 40
+# Files whose trees are kept from one question to the next.
+_HELD = 16
 # Decorators that hand a function to nobody.
 _PLAIN = frozenset(
     {"staticmethod", "classmethod", "property", "cached_property", "cache", "lru_cache", "contextmanager", "wraps",
@@ -165,7 +167,7 @@ class Modules:
         self._read = read
         self._made: dict[str, Module] = {}
         self._spelling: dict[str, list[str]] = {}
-        self._index: ProjectIndex | None = None
+        self._used: dict[str, bool] = {}
 
     def __getitem__(self, name: str) -> Module:
         if name not in self._made:
@@ -173,26 +175,34 @@ class Modules:
         return self._made[name]
 
     @cached_property
+    def _index(self) -> ProjectIndex:
+        return ProjectIndex(self._files)
+
+    @cached_property
     def _chats(self) -> list[str]:
         return [name for name in self._files if _CHAT.search(self._read(name) or b"")]
 
     def is_used(self, module: Module) -> bool:
         """Whether a file runs by itself or another one, tests aside, takes it in."""
-        if module.runs:
-            return True
-        if self._index is None:
-            self._index = ProjectIndex(self._files)
-        parts = module.name.removesuffix("/__init__.py").removesuffix(".py").split("/")
-        stem = parts[-1]
-        # `"app.plugins.chat"`: for whoever loads it by its name.
+        if module.name not in self._used:
+            self._used[module.name] = module.runs or self._is_imported(module.name)
+        return self._used[module.name]
+
+    def _is_imported(self, name: str) -> bool:
+        parts = name.removesuffix("/__init__.py").removesuffix(".py").split("/")
+        stem = re.escape(parts[-1].encode())
+        # Files that hold such a line are looked at; `"app.plugins.chat"` is for whoever loads it by its name.
+        near = re.compile(rb"\b(?:from|import)\b[^\n]*\b" + stem + rb"\b|\bimport \([^)]*\b" + stem + rb"\b")
         named = re.compile(rb"[\"'.]" + re.escape(".".join(parts[-2:]).encode()) + rb"[\"':.]")
-        word = re.compile(rb"\b" + re.escape(stem.encode()) + rb"\b")
-        for name in self._files:
-            if name == module.name or not word.search(self._read(name) or b""):
+        for other in self._files:
+            data = self._read(other) or b"" if other != name else b""
+            if parts[-1].encode() not in data:
                 continue
-            if len(parts) > 1 and named.search(self._read(name) or b""):
+            if len(parts) > 1 and named.search(data):
                 return True
-            if any(self._index.resolve(dotted, name, level) == module.name for dotted, level in self[name].imports):
+            if near.search(data) and any(
+                self._index.resolve(dotted, other, level) == name for dotted, level in self[other].imports
+            ):
                 return True
         return False
 
@@ -200,11 +210,19 @@ class Modules:
         """The files that spell a name, the one it is asked from first."""
         yield home
         if word not in self._spelling:
-            word_in = re.compile(rb"\b" + re.escape(word.encode()) + rb"\b")
-            self._spelling[word] = [name for name in self._chats if word_in.search(self._read(name) or b"")]
+            self._spelling[word] = [name for name in self._chats if self._spells(name, word)]
         found = self._spelling[word]
         if len(found) <= _MANY:
             yield from (self[name] for name in found if name != home.name)
+
+    def _spells(self, name: str, word: str) -> bool:
+        data, letters = self._read(name) or b"", word.encode()
+        return letters in data and re.search(rb"\b" + re.escape(letters) + rb"\b", data) is not None
+
+    def release(self) -> None:
+        """Lets go of the trees, where they are many."""
+        if len(self._made) > _HELD:
+            self._made.clear()
 
     def defining(self, name: str, home: Module) -> Iterator[tuple[Module, Function]]:
         """The functions of a name: those of the file it is called in, or else of all."""

@@ -17,20 +17,30 @@ from pytest_cachesafe.lint.evidence.modules import Module, Modules
 
 __all__ = ["Place", "Trace"]
 
-_HOPS = 4
-_STEPS = 600
+_HOPS = 5
+_STEPS = 1000
 # What a call is named that asks a model, and the arguments that take what is sent.
 _ASKS = re.compile(
-    r"(?:^|_)(?:a|async_?)?(?:create|stream|completions?|generate|generate_content|generate_text|converse|invoke|chat|complete|"
-    r"parse|send|llm|respond|answer|ask|predict|inference|infer|apply_chat_template|response|reply|run|call)(?:_|$|[A-Z])|LLM$"
+    r"(?:^|_)(?:a|async_?)?(?:stream|completions?|generate|converse|invoke|chat|complete|llm|respond|ask|predict|infer|"
+    r"inference|answer)(?:_|$)|LLM$|^create_(?:\w+_)?agent$"
 )
+# The same where the argument's name says that it is a chat.
+_RUNS = re.compile(r"(?:^|_)a?(?:run|call|response|reply|turn)(?:_|$)")
 # Methods of clients and models of which the name says enough.
 _SEND = frozenset(
-    {"create", "stream", "completion", "acompletion", "generate_content", "generate_content_stream", "converse",
+    {"completion", "acompletion", "generate_content", "generate_content_stream", "converse",
      "converse_stream", "invoke", "ainvoke", "astream", "astream_events", "chat", "achat", "generate", "agenerate",
-     "complete", "acomplete", "parse", "apply_chat_template", "generate_content_async", "stream_chat", "predict",
-     "apredict", "batch", "abatch", "create_chat_completion", "chat_completion", "stream_completion"}
+     "complete", "acomplete", "apply_chat_template", "generate_content_async", "stream_chat", "predict",
+     "apredict", "create_chat_completion", "chat_completion", "stream_completion"}
 )  # fmt: skip
+# Methods of other things as well, and what they are called on.
+_MAKES = frozenset(
+    {"create", "stream", "parse", "batch", "abatch", "run", "arun", "send", "call", "run_stream", "run_sync"}
+)
+_CLIENT = re.compile(
+    r"(?:^|[._])(?:completions?|messages|responses|chat|client|llm|model|agent|chain|graph|anthropic|openai|gemini)s?\b",
+    re.IGNORECASE,
+)
 _SENT_AS = re.compile(
     r"(?:^|_)(?:messages|msgs|contents|input|inputs|input_items|prompt|prompts|history|conversation|chat_history|"
     r"message_history|conversation_history|context|system|system_prompt|instructions|turns|json|payload|text|query)$"
@@ -220,7 +230,7 @@ class Trace:
         if name in _PLAIN:
             return False
         as_messages = not word or word == "**" or _SENT_AS.search(word) is not None
-        if as_messages and ((name in _SEND and _is_foreign(func)) or _has_settings(call, word)):
+        if as_messages and (_is_client(func) or _has_settings(call, word)):
             return True
         known = list(self._modules.defining(name, place.module))
         for module, function in known if way.hops else ():
@@ -229,7 +239,9 @@ class Trace:
         if known:
             return False
         # An agent or a chain of a library reads its memory for each request.
-        return _MEMORY.match(word) is not None or (as_messages and _ASKS.search(name) is not None)
+        if _MEMORY.match(word) or (_CHAT.search(word) and _RUNS.search(name)):
+            return True
+        return as_messages and _ASKS.search(name) is not None
 
     def _gives_back(self, call: ast.Call, place: Place) -> bool:
         """Whether the result of a call is made of what it is given, as far as nothing else is seen to be."""
@@ -282,9 +294,12 @@ def _run_by(call: ast.Call) -> tuple[ast.expr, list[ast.expr]]:
     return call.func, call.args
 
 
-def _is_foreign(func: ast.expr) -> bool:
-    """Whether what is called is a method, and none of the object itself."""
-    return isinstance(func, ast.Attribute) and spelt(func.value) not in ("self", "cls")
+def _is_client(func: ast.expr) -> bool:
+    """Whether what is called is a client's or a model's method, and none of the object itself: `llm.invoke`,
+    `client.chat.completions.create`."""
+    if not isinstance(func, ast.Attribute) or spelt(func.value) in ("self", "cls"):
+        return False
+    return func.attr in _SEND or (func.attr in _MAKES and _CLIENT.search(ast.unparse(func.value)) is not None)
 
 
 def _is_property(function: Function) -> bool:

@@ -38,6 +38,7 @@ class Windows:
         span = report.span
         if code not in _CODES or not span.filename.endswith(".py"):
             return False
+        self._modules.release()
         module = self._modules[span.filename]
         alone = self._is_alone(module.name)
         if not alone and not self._modules.is_used(module):
