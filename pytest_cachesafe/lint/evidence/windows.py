@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
-
-from pytest_cachesafe.lint.evidence.modules import Modules
-from pytest_cachesafe.lint.evidence.traced import Place, Trace
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report
+    from pytest_cachesafe.lint.evidence.modules import Modules
 
 __all__ = ["Windows"]
 
@@ -30,8 +29,16 @@ class Windows:
     def __init__(
         self, files: Sequence[str], read: Callable[[str], bytes | None], is_alone: Callable[[str], bool]
     ) -> None:
-        self._modules = Modules(files, read)
+        self._files = files
+        self._read = read
         self._is_alone = is_alone
+
+    @cached_property
+    def _modules(self) -> Modules:
+        # Most projects have no such report: nothing of it need be imported.
+        from pytest_cachesafe.lint.evidence.modules import Modules
+
+        return Modules(self._files, self._read)
 
     def holds(self, code: str, report: Report) -> bool:
         """Whether a report costs nothing: nobody runs its file, or a window is not seen to be sent."""
@@ -45,6 +52,8 @@ class Windows:
             return True
         if code != _WINDOW:
             return False
+        from pytest_cachesafe.lint.evidence.traced import Place, Trace
+
         at = (span.row, span.column - 1, span.end_row, span.end_column - 1)
         function = module.around(span.row)
         node = next((n for n in module.nodes(function) if _at(n) == at), None)
