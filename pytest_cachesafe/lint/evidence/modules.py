@@ -17,8 +17,8 @@ __all__ = ["Module", "Modules"]
 _CHAT = re.compile(rb"messages|histor|conversation|turns|dialog|transcript|memory|context")
 # Of a name that so many files spell nobody can say whose it is.
 _MANY = 40
-# Files whose trees are kept from one question to the next.
-_HELD = 16
+# Bytes of files whose trees are held at a time. What lies beyond is not looked at.
+_MOST = 1_500_000
 # Decorators that hand a function to nobody.
 _PLAIN = frozenset(
     {"staticmethod", "classmethod", "property", "cached_property", "cache", "lru_cache", "contextmanager", "wraps",
@@ -99,20 +99,6 @@ class Module:
         above = (d.func if isinstance(d, ast.Call) else d for owner in owners for d in owner.decorator_list)
         return any(spelt(decorator) not in _PLAIN for decorator in above)
 
-    @cached_property
-    def imports(self) -> list[tuple[str, int]]:
-        """The modules that the file may take in: dotted names with the dots in front."""
-        found = []
-        for nodes in (nodes for _, nodes in self._owned.values()):
-            for node in nodes:
-                if isinstance(node, ast.Import):
-                    found += [(alias.name, 0) for alias in node.names]
-                elif isinstance(node, ast.ImportFrom):
-                    base = node.module or ""
-                    found.append((base, node.level))
-                    found += [(f"{base}.{alias.name}".lstrip("."), node.level) for alias in node.names]
-        return found
-
     def nodes(self, function: Function | None) -> list[ast.AST]:
         """The nodes of a function without those of functions in it."""
         return self._owned[0 if function is None else id(function)][1]
@@ -168,10 +154,15 @@ class Modules:
         self._made: dict[str, Module] = {}
         self._spelling: dict[str, list[str]] = {}
         self._used: dict[str, bool] = {}
+        self._size = 0
 
     def __getitem__(self, name: str) -> Module:
         if name not in self._made:
-            self._made[name] = Module(name, self._read(name) or b"")
+            data = self._read(name) or b""
+            if self._size + len(data) > _MOST:
+                return self._made.setdefault(name, Module(name, b""))
+            self._size += len(data)
+            self._made[name] = Module(name, data)
         return self._made[name]
 
     @cached_property
@@ -201,7 +192,7 @@ class Modules:
             if len(parts) > 1 and named.search(data):
                 return True
             if near.search(data) and any(
-                self._index.resolve(dotted, other, level) == name for dotted, level in self[other].imports
+                self._index.resolve(dotted, other, level) == name for dotted, level in _imports(parsed(data))
             ):
                 return True
         return False
@@ -220,9 +211,9 @@ class Modules:
         return letters in data and re.search(rb"\b" + re.escape(letters) + rb"\b", data) is not None
 
     def release(self) -> None:
-        """Lets go of the trees, where they are many."""
-        if len(self._made) > _HELD:
-            self._made.clear()
+        """Lets go of the trees, so that an answer does not depend on what was asked before."""
+        self._made.clear()
+        self._size = 0
 
     def defining(self, name: str, home: Module) -> Iterator[tuple[Module, Function]]:
         """The functions of a name: those of the file it is called in, or else of all."""
@@ -235,3 +226,18 @@ class Modules:
 
 def _inherits(node: ast.ClassDef) -> bool:
     return any(spelt(base.value if isinstance(base, ast.Subscript) else base) not in _INERT for base in node.bases)
+
+
+def _imports(body: list[ast.stmt]) -> Iterator[tuple[str, int]]:
+    """The modules that a file may take in: dotted names and how many dots stand in front."""
+    stack: list[ast.AST] = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, 0) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            yield base, node.level
+            yield from ((f"{base}.{alias.name}".lstrip("."), node.level) for alias in node.names)
+        elif not isinstance(node, ast.expr):
+            stack.extend(ast.iter_child_nodes(node))
