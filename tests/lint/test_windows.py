@@ -138,3 +138,21 @@ def answer(client, history, conversation, text):
     assert [finding.location.row for finding in found] == rows
     # The other place is a step of it.
     assert {6, 8} <= {step.row for finding in found for step in finding.flow} | set(rows)
+
+
+@pytest.mark.parametrize(("app", "found"), [("import bots.chat\n", True), ("import bots\n", False)])
+def test_other_rules_on_histories_ask_for_it_as_well(tmp_path: Path, app: str, found: bool) -> None:
+    chat = f"""{ROWS}
+def answer(client, history, question):
+    return {SEND.format("[{'role': 'user', 'content': question}, *history]")}
+
+
+def count(history):
+    return len(history)
+"""
+    write(
+        tmp_path,
+        {"bots/chat.py": chat, "bots/__init__.py": "", "app.py": app, "tests/test_it.py": "import bots.chat\n"},
+    )
+    codes = [code for _, _, code in places(lint([tmp_path], cache=False).findings)]
+    assert ("CSF302" in codes) is found
