@@ -31,6 +31,8 @@ class EditedHistory(Rule):
     Projects of several files: only where a request of the same function or of its caller in the file holds the edited
     list; a file of up to 40 rows that no other file imports is taken as it stands.
 
+    A file that nothing runs and only tests take in is left out.
+
     Why
     ---
     A prompt cache reuses what is equal from the front. A message that is sent again in another form ends the reuse

@@ -42,6 +42,8 @@ class HistoryInsert(Rule):
     of the same function, in no branch that excludes the insert, holds that very list, and what is put in is seen to
     change with the turn; a file of up to 40 rows that no other file imports is taken as it stands.
 
+    A file that nothing runs and only tests take in is left out.
+
     Why
     ---
     Every prompt cache compares from the front and stops at the first difference: engines by a hash chain over blocks

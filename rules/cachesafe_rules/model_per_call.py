@@ -45,6 +45,8 @@ class ModelPerCall(Rule):
       text that the function puts there, chance), and two different values are seen. A loop of attempts is none. A file
       of up to 40 rows that no other file imports is taken as it stands.
 
+    A file that nothing runs and only tests take in is left out.
+
     Why
     ---
     A cache belongs to one model: every switch is a full miss, and coming back within the lifetime finds only what that

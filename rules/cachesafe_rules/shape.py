@@ -74,8 +74,6 @@ class Shape:
     view: ModuleView
     requests: list[Request] = field(default_factory=list)
     parts: list[Part] = field(default_factory=list)
-    # The places of parts of lists that a loop fills with older messages, and that this file is not seen to send.
-    collected: set[Span] = field(default_factory=set)
     _bindings: dict[tuple[str, str], list[Binding]] = field(default_factory=dict)
     _mutations: dict[tuple[str, str], list[Call]] = field(default_factory=dict)
     _returns: dict[str, list[Binding]] = field(default_factory=dict)
@@ -216,11 +214,7 @@ class Shape:
         }
         for binding in self.view.bindings:
             if binding.operator == "=" and self._is_chat(binding) and binding.target is not None:
-                first = len(self.parts)
                 self._visit(binding.target, binding.function, binding.span, binding.conditions, seen)
-                if self._only_collects(binding):
-                    near = (part for part in self.parts[first:] if part.function == binding.function)
-                    self.collected.update(part.expr.span for part in near)
             if (
                 binding.operator == "return"
                 and binding.value is not None
@@ -249,14 +243,6 @@ class Shape:
         added = [call.args[0] for call in self.mutations(binding.function, target) if len(call.args) == 1]
         roles = [item.entries["role"].value for item in (*value.items, *added) if "role" in item.entries]
         return "system" in roles or "developer" in roles or (bool(roles) and value.kind == "list" and len(roles) > 1)
-
-    def _only_collects(self, binding: Binding) -> bool:
-        """Whether a loop writes all messages of a list: no system text in front of them, no newest message behind."""
-        target, value = binding.target, binding.value
-        if target is None or value is None or value.items:
-            return False
-        added = [call for call in self.mutations(binding.function, target) if len(call.args) == 1]
-        return all(call.in_loop for call in added)
 
     def _visit(
         self,

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.expressions import is_history, last_part, name_words, spelt, walk
+from cachesafe_rules.expressions import is_history, last_part, name_words, spelt
+from cachesafe_rules.lasting import begins, is_short
 from cachesafe_rules.model import Condition, Expr, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Part, Shape, shape_of
@@ -27,12 +28,20 @@ class SlidingWindow(Rule):
     What is wrong
     -------------
     `history[-20:]`, `deque(maxlen=20)`, `messages.pop(0)`: once the chat is longer than the window, every new message
-    pushes the oldest one out. A window within a window is one report, and a memory that is only filled and saved none.
-    Nor is a list that holds nothing but older messages, collected in a loop, unless its own file puts it into a request
-    or into a list with other messages: it may be shown, handed on once or added to a chat that is kept elsewhere.
-    Nor is a list that the same function begins anew in front of the cut and fills without a loop: it never gets longer.
-    What reads a chat with a limit (`get_history(limit=20)`) counts where the end is seen to be taken: by the project's
-    own function of that name, or by whoever turns its result round. Of a reader from elsewhere the name says enough.
+    pushes the oldest one out. It is reported where all of this is visible:
+
+    - What the cut leaves goes into a request: a text or list that is made of it, in the same function or over at most
+      five calls, results and attributes of the project. Where it is stored, shown, counted or read for one message
+      alone, nothing is said; where it is cut again on its way, that is the window. Cuts of one list in one function
+      are one report.
+    - The cut is done again turn by turn: not in a constructor or a function that loads a chat, not on demand, and not
+      to a list that the same function begins anew and fills without a loop, which never gets longer.
+    - It keeps the newest messages, by their place. What reads a chat with a limit (`get_history(limit=20)`) counts
+      where the end is seen to be taken: by the project's own function of that name, or by whoever turns its result
+      round. Of a reader from elsewhere the name says enough. What is chosen for the question is no window.
+    - The file is run by itself, or another one that is no test takes it in.
+
+    A file of up to 40 rows that no other file imports is taken as it stands: what its functions give back is sent.
 
     Why
     ---
@@ -121,13 +130,18 @@ class SlidingWindow(Rule):
     def check(self, context: Context) -> Iterator[Report]:
         shape = shape_of(context.view)
         seen: set[Span] = set()
-        for span, what in [*_sliced(shape), *_dropped(shape), *_bounded(shape), *configured(shape)]:
+        for span, what, group in [
+            *_sliced(shape),
+            *_dropped(shape),
+            *((span, what, None) for span, what in (*_bounded(shape), *configured(shape))),
+        ]:
             if span not in seen:
                 seen.add(span)
                 yield Report(
                     f"{what} is a sliding window: with each new message the front of the request is another one",
                     span,
                     help=_HELP,
+                    group=group,
                 )
         for span, what in _fitted(shape):
             if span not in seen:
@@ -138,29 +152,6 @@ class SlidingWindow(Rule):
                     severity="note",
                     help="drop a large share at once when the limit is reached, so that the next turns can be reused",
                 )
-
-
-_LOADS = frozenset({"load", "reload", "restore", "resume"})
-
-
-def _begins(shape: Shape, part: Part) -> bool:
-    """Whether code there runs once for an object: what it takes of an older chat is where the new one begins.
-
-    Such are constructors, and functions that fill an attribute with what they load.
-    """
-    name = last_part(part.function)
-    if name in ("__init__", "__post_init__", "model_post_init"):
-        return True
-    if _LOADS.isdisjoint(name_words(name)):
-        return False
-    return any(
-        item.function == part.function
-        and item.target is not None
-        and item.target.kind == "attribute"
-        and item.value is not None
-        and any(inner.span == part.expr.span for inner in walk(item.value))
-        for item in shape.view.bindings
-    )
 
 
 _ON_DEMAND = frozenset({"clear", "reset", "forget"})
@@ -192,56 +183,32 @@ def is_tail(expr: Expr) -> bool:
     return len(lower.items) == 1 or (first.call is not None and first.call.name == "len")
 
 
-def _sliced(shape: Shape) -> Iterator[tuple[Span, str]]:
+# A place, how it is told, and what it has in common with others.
+_Found = tuple[Span, str, str | None]
+
+
+def _group(function: str, name: str) -> str | None:
+    """Cuts of one list in one function, as in the branches of an `if`, are one window."""
+    return f"window of {name} in {function}" if function else None
+
+
+def _sliced(shape: Shape) -> Iterator[_Found]:
     beside = only_asked_about(shape)
     for part in shape.parts:
         expr = part.expr
-        if expr.span in beside or expr.span in shape.collected:
+        if expr.span in beside:
             continue
         if expr.kind != "subscript" or not _free(shape, part.function, part.conditions):
             continue
-        if _begins(shape, part):
+        if begins(shape, part):
             continue
         if not is_history(expr.items[0]) and not _of_history(shape, part.function, expr.items[0]):
             continue
-        if _is_short(shape, part):
+        if is_short(shape, part):
             continue
         if is_tail(expr) or (_drops_first(expr) and _counts(part.conditions)):
-            yield expr.span, f"{spelt(expr.items[0])}[{'-n' if is_tail(expr) else 'n'}:]"
-
-
-def _is_short(shape: Shape, part: Part) -> bool:
-    """Whether the function begins the list that is cut anew, and nothing but single messages, outside of loops, is
-    written into it anywhere: then it has as many messages in each request."""
-    cut = part.expr.items[0]
-    if cut.kind not in ("name", "attribute") or _loops(part.conditions):
-        return False
-    begun = False
-    for item in shape.bindings(part.function, cut):
-        if item.value is None or item.operator != "=" or _loops(item.conditions):
-            return False
-        if item.value.kind == "list" and not any(inner.kind == "star" for inner in item.value.items):
-            here = item.function == part.function and item.span.row < part.span.row
-            begun = begun or (here and not any(c.kind in ("if", "left", "except") for c in item.conditions))
-        elif item.value is not part.expr:
-            return False
-    grown = shape.mutations(part.function, cut)
-    if any(
-        last_part(call.name) != "append" or call.function != part.function or _loops(call.conditions) for call in grown
-    ):
-        return False
-    # Whoever is handed the list itself may fill it; a request only reads it.
-    calls = [call for call in shape.view.calls if call.function == part.function and last_part(call.name) != "len"]
-    given = [arg.name for call in calls for arg in call.args]
-    given += [value.name for call in calls for word, value in call.keywords.items() if word not in _REQUESTED]
-    return begun and cut.name not in given
-
-
-_REQUESTED = frozenset({"messages", "contents", "input"})
-
-
-def _loops(conditions: tuple[Condition, ...]) -> bool:
-    return any(condition.kind in ("for", "while") for condition in conditions)
+            name = spelt(expr.items[0])
+            yield expr.span, f"{name}[{'-n' if is_tail(expr) else 'n'}:]", _group(part.function, name)
 
 
 def _of_history(shape: Shape, function: str, expr: Expr) -> bool:
@@ -268,7 +235,7 @@ def _sent(shape: Shape) -> set[tuple[str, str]]:
     }
 
 
-def _dropped(shape: Shape) -> Iterator[tuple[Span, str]]:
+def _dropped(shape: Shape) -> Iterator[_Found]:
     sent = _sent(shape)
     for call in shape.view.calls:
         root, _, method = call.name.rpartition(".")
@@ -278,7 +245,7 @@ def _dropped(shape: Shape) -> Iterator[tuple[Span, str]]:
             and _free(shape, call.function, call.conditions)
             and (method == "popleft" or _counts(call.conditions))
         ):
-            yield call.span, f"{call.name}(…)"
+            yield call.span, f"{call.name}(…)", _group(call.function, root)
     for binding in shape.view.bindings:
         target = binding.target
         if (
@@ -295,7 +262,7 @@ def _dropped(shape: Shape) -> Iterator[tuple[Span, str]]:
                 and _free(shape, binding.function, binding.conditions)
                 and _counts(binding.conditions)
             ):
-                yield binding.span, f"del {name}[…]"
+                yield binding.span, f"del {name}[…]", _group(binding.function, name)
 
 
 def _front(key: Expr) -> bool:
@@ -322,7 +289,7 @@ def _counts(conditions: tuple[Condition, ...]) -> bool:
 
 def _bounded(shape: Shape) -> Iterator[tuple[Span, str]]:
     for part in shape.parts:
-        call = part.expr.call if part.expr.span not in shape.collected else None
+        call = part.expr.call
         if call is not None and last_part(call.name) == "deque":
             bound = call.keywords.get("maxlen") or (call.args[1] if len(call.args) > 1 else None)
             if bound is not None and not (bound.kind == "constant" and bound.value is None):
@@ -335,7 +302,7 @@ def _bounded(shape: Shape) -> Iterator[tuple[Span, str]]:
             call is not None
             and reads_last(call)
             and _free(shape, part.function, part.conditions)
-            and not _begins(shape, part)
+            and not begins(shape, part)
             and not _is_cut_again(shape, part)
         ):
             yield call.span, f"{call.name}(limit=…)"

@@ -34,6 +34,8 @@ class SummarisedHistory(Rule):
     given back or kept as the chat. Projects of several files: only where a request of the same function or of its
     caller holds that list; a file of up to 40 rows that no other file imports is taken as it stands.
 
+    A file that nothing runs and only tests take in is left out.
+
     Why
     ---
     A summary is another text each time, and it stands before everything that could be reused. So each turn pays for

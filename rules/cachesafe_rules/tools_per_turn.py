@@ -48,6 +48,8 @@ class ToolsPerTurn(Rule):
       message, or the text that the function puts there. A file of up to 40 rows that no other file imports is taken as
       it stands.
 
+    A file that nothing runs and only tests take in is left out.
+
     Why
     ---
     Tool definitions are rendered at the very front of a request, before the system text. Adding, removing or

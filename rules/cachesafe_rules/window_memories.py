@@ -19,6 +19,8 @@ _WINDOWS = {
 }
 # What gives the messages of such a memory, cut to the window.
 _READS = re.compile(r"a?(?:get|get_messages|load_memory_variables|apply_management)$")
+# What is chosen for its meaning is another set with each question, and no end of anything.
+_CHOSEN = frozenset({"query", "relevant", "related", "similar", "similarity", "search", "semantic", "matching"})
 _LIMITS = ("limit", "last_n", "last", "k", "n", "max_messages", "window", "window_size", "num_messages")
 
 
@@ -49,7 +51,8 @@ def _is_used(shape: Shape, made: Call) -> bool:
 
 def reads_last(call: Call) -> bool:
     """`store.get_history(chat_id, limit=20)`."""
-    if not {"history", "messages", "turns"} & name_words(last_part(call.name)):
+    words = name_words(last_part(call.name))
+    if not {"history", "messages", "turns"} & words or _CHOSEN & words:
         return False
     limit = next((call.keywords[word] for word in _LIMITS if word in call.keywords), None)
     return limit is not None and not (limit.kind == "constant" and limit.value is None)

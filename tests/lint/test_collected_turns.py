@@ -28,25 +28,26 @@ def codes(root: Path, text: str) -> list[str]:
     return [code for _, _, code in places(lint([root], cache=False).findings)]
 
 
-def test_turns_that_nobody_is_seen_to_send(tmp_path: Path) -> None:
-    assert codes(tmp_path, COLLECTS + "    return messages\n") == []
+@pytest.mark.parametrize("first", ["[]", "[{'role': 'system', 'content': 'Help.'}]"])
+def test_turns_that_nobody_is_seen_to_send(tmp_path: Path, first: str) -> None:
+    assert codes(tmp_path, COLLECTS.replace("[]", first) + "    return messages\n") == []
 
 
 @pytest.mark.parametrize(
     "text",
     [
         COLLECTS + "    return messages\n" + SENDS,
-        COLLECTS + "    messages.append({'role': 'user', 'content': chat.newest})\n    return messages\n",
-        COLLECTS.replace("[]", "[{'role': 'system', 'content': 'Help.'}]") + "    return messages\n",
+        COLLECTS + "    messages.append({'role': 'user', 'content': chat.newest})\n    return messages\n" + SENDS,
+        COLLECTS.replace("[]", "[{'role': 'system', 'content': 'Help.'}]") + "    return messages\n" + SENDS,
         "class Chat:\n"
         "    def add(self, turn):\n"
         "        self.turns = [self.turns[0]] + self.turns[-5:]\n\n"
-        "    def messages(self):\n"
+        "    def ask(self, client):\n"
         "        messages = []\n"
         "        for asked, answered in self.turns:\n"
         "            messages.append({'role': 'user', 'content': asked})\n"
         "            messages.append({'role': 'assistant', 'content': answered})\n"
-        "        return messages\n",
+        "        return client.invoke(messages)\n",
     ],
     ids=["sent by the file", "the newest behind them", "a system text in front", "cut where they are kept"],
 )

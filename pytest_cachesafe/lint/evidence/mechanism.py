@@ -75,13 +75,13 @@ class Mechanism:
         """Whether everything is seen that makes a report true; of other rules' reports nothing is asked."""
         name = report.span.filename
         if code in _STRUCTURE:
-            return report.data.get("shown") is not False or self._is_alone(name)
+            return report.data.get("shown") is not False or self.is_alone(name)
         if code not in _CODES or not name.endswith(".py"):
             return True
         try:
             if code == "CSF108" and not self._is_printed(report):
                 return False
-            if self._is_alone(name) and all(step.filename == name for step in report.steps):
+            if self.is_alone(name) and all(step.filename == name for step in report.steps):
                 return True
             return self._shown(code, report)
         except RecursionError:
@@ -220,7 +220,7 @@ class Mechanism:
 
     # Files
 
-    def _is_alone(self, name: str) -> bool:
+    def is_alone(self, name: str) -> bool:
         """Whether a file is short and no other file of the project takes it in."""
         if name not in self._alone:
             stem = name.rpartition("/")[2][:-3].encode()

@@ -14,6 +14,7 @@ from pytest_cachesafe.lint.evidence.newest import Newest
 from pytest_cachesafe.lint.evidence.one_shot import OneShot
 from pytest_cachesafe.lint.evidence.overridden import Overridden
 from pytest_cachesafe.lint.evidence.unpassed import Unpassed
+from pytest_cachesafe.lint.evidence.windows import Windows
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report, Rule
@@ -49,11 +50,12 @@ def weighed(
     kept = KeptTexts(files, read)
     newest = Newest(files, read)
     appended = Appended(files, read)
+    windows = Windows(files, read, shown.is_alone)
     return {
         name: [
             (r, report)
             for r, report in reports
-            if not (unpassed.holds(report) or last.holds(r.code, report))
+            if not (unpassed.holds(report) or last.holds(r.code, report) or windows.holds(r.code, report))
             and not any(one.holds(report) for one in (kept, newest, appended))
         ]
         for name, reports in left.items()

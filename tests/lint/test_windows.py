@@ -1,0 +1,158 @@
+"""A window is told where what it leaves is seen to be sent, by code that somebody runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from lint_project import places, write
+
+from pytest_cachesafe.lint.run import lint
+
+SEND = "client.chat.completions.create(model='m', messages={})"
+HEAD = "[{'role': 'system', 'content': 'You help.'}, "
+BUILDER = f"""
+def build(history, text):
+    return {HEAD}*history[-8:], {{'role': 'user', 'content': text}}]
+"""
+CALLER = "from chat import build\n\n\ndef answer(client, history, text):\n    {}\n"
+KEEPER = """
+class Chat:
+    def keep(self, text):
+        self.messages.append({{'role': 'user', 'content': text}})
+        self.messages = self.messages[-8:]
+        note = {HEAD}{{'role': 'user', 'content': text}}, *self.messages]
+        {first}
+
+    def answer(self, client, text):
+        self.keep(text)
+        {second}
+"""
+ROWS = "".join(f"ROW_{number} = {number}\n" for number in range(45))
+
+
+def told(root: Path, files: dict[str, str]) -> bool:
+    write(root, files)
+    return "CSF303" in [code for _, _, code in places(lint([root], cache=False).findings)]
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        (f"return {SEND.format('build(history, text)')}", True),
+        (f"messages = build(history, text)\n    return {SEND.format('messages')}", True),
+        (f"messages = list(build(history, text))\n    return {SEND.format('[*messages]')}", True),
+        ("lines = [m['content'] for m in build(history, text)]\n    return client.invoke('\\n'.join(lines))", True),
+        (f"return run(lambda: 1, {SEND.format('build(history, text)')})", True),
+        ("return ask(client, build(history, text))\n\n\ndef ask(llm, given):\n    return llm.invoke(given)", True),
+        (
+            "import asyncio\n    args = build(history, text)\n"
+            "    return asyncio.to_thread(client.chat.completions.create, model='m', messages=args)",
+            True,
+        ),
+        (
+            "fields = dict(history=build(history, text))\n    return ask(client, **fields)\n\n\n"
+            "def ask(llm, history):\n    return llm.invoke(history)",
+            True,
+        ),
+        ("return LLMChain(llm=client, memory=build(history, text))", True),
+        ("return session.run_turn(client, history=build(history, text))", True),
+        ("return Record.objects.create(messages=build(history, text))", False),
+        ("return session.run_turn(client, rows=build(history, text))", False),
+        ("print(build(history, text))", False),
+        ("store(build(history, text))\n\n\ndef store(given):\n    DB.upsert_item(given)", False),
+        ("last = build(history, text)[-1]\n    return client.invoke([last])", False),
+        ("count = len(build(history, text))\n    return client.invoke([count])", False),
+        ("return {'messages': 1 if build(history, text) else client.invoke('Hello')}", False),
+    ],
+    ids=[
+        "argument", "name", "copied", "joined", "inside", "handed-on", "thread", "fields", "memory", "turn", "record",
+        "rows", "shown", "stored", "one-message",
+        "counted", "asked-for",
+    ],
+)  # fmt: skip
+def test_what_is_cut_is_seen_to_be_sent(tmp_path: Path, body: str, found: bool) -> None:
+    assert told(tmp_path, {"chat.py": BUILDER, "app.py": CALLER.format(body)}) is found
+
+
+@pytest.mark.parametrize(
+    ("second", "found"), [(f"return {SEND.format('self.messages')}", True), ("return client.count(text)", False)]
+)
+def test_a_list_that_is_cut_in_place_is_sent_by_another_method(tmp_path: Path, second: str, found: bool) -> None:
+    chat = KEEPER.format(HEAD=HEAD, first="DB.upsert_item(note)", second=second)
+    app = "from chat import Chat\n\n\ndef answer(client, text):\n    return Chat().answer(client, text)\n"
+    assert told(tmp_path, {"chat.py": chat, "app.py": app}) is found
+
+
+@pytest.mark.parametrize(
+    ("more", "app", "found"),
+    [
+        ("", "import chat\n", True),
+        ("", "PLUGINS = ['bots.chat:answer']\n", True),
+        ("", "import history\n", False),
+        ("\n\nif __name__ == '__main__':\n    answer(1, [], input())\n", "", True),
+        ("\n\n@app.post('/chat')\ndef chat(body):\n    return answer(1, body.history, body.text)\n", "", True),
+    ],
+    ids=["imported", "by-its-name", "by-nobody", "run", "handler"],
+)
+def test_somebody_takes_the_file_in(tmp_path: Path, more: str, app: str, found: bool) -> None:
+    sends = f"\n\ndef answer(client, history, text):\n    return {SEND.format('build(history, text)')}\n"
+    files = {
+        "bots/chat.py": f"{ROWS}\n{BUILDER}{sends}{more}",
+        "app.py": app,
+        "history.py": "",
+        "tests/test_chat.py": "",
+    }
+    files["tests/test_chat.py"] = "import bots.chat\n"
+    files["app.py"] = app.replace("import chat", "import bots.chat")
+    assert told(tmp_path, files) is found
+
+
+@pytest.mark.parametrize(("name", "found"), [("get_messages", True), ("get_messages_for_query", False)])
+def test_what_is_chosen_for_the_question_is_no_window(tmp_path: Path, name: str, found: bool) -> None:
+    body = f"""
+from memory import {name}
+
+
+def answer(client, text):
+    history = {name}(text, limit=8)
+    return {SEND.format(HEAD + "*history, {'role': 'user', 'content': text}]")}
+"""
+    assert told(tmp_path, {"chat.py": body}) is found
+
+
+@pytest.mark.parametrize(("other", "rows"), [("history", [6]), ("conversation", [6, 8])])
+def test_cuts_of_one_list_in_one_function_are_one_report(tmp_path: Path, other: str, rows: list[int]) -> None:
+    chat = f"""
+def answer(client, history, conversation, text):
+    history.append(text)
+    conversation.append(text)
+    if SHORT:
+        sent = history[-4:]
+    else:
+        sent = {other}[-20:]
+    return {SEND.format("sent")}
+"""
+    write(tmp_path, {"chat.py": chat})
+    found = [finding for finding in lint([tmp_path], cache=False).findings if finding.code == "CSF303"]
+    assert [finding.location.row for finding in found] == rows
+    # The other place is a step of it.
+    assert {6, 8} <= {step.row for finding in found for step in finding.flow} | set(rows)
+
+
+@pytest.mark.parametrize(("app", "found"), [("import bots.chat\n", True), ("import bots\n", False)])
+def test_other_rules_on_histories_ask_for_it_as_well(tmp_path: Path, app: str, found: bool) -> None:
+    chat = f"""{ROWS}
+def answer(client, history, question):
+    return {SEND.format("[{'role': 'user', 'content': question}, *history]")}
+
+
+def count(history):
+    return len(history)
+"""
+    write(
+        tmp_path,
+        {"bots/chat.py": chat, "bots/__init__.py": "", "app.py": app, "tests/test_it.py": "import bots.chat\n"},
+    )
+    codes = [code for _, _, code in places(lint([tmp_path], cache=False).findings)]
+    assert ("CSF302" in codes) is found
