@@ -2,8 +2,9 @@
 
 Asked of what changes from user to user, of random values, of counters, of the state of a repository, of objects and of
 recalled text: such values stand in many texts that are sent once, kept, or followed by nothing that was sent before.
-Each condition is one that the code shows; what cannot be seen is not reported. The rules on tools, models and histories
-look at that themselves and say in their reports' data whether it is `shown`.
+Of a clock, which is another one for certain, only what stands behind it is asked. Each condition is one that the code
+shows; what cannot be seen is not reported. The rules on tools, models and histories look at that themselves and say in
+their reports' data whether it is `shown`.
 """
 
 from __future__ import annotations
@@ -96,7 +97,9 @@ class Mechanism:
             return self._is_switched(report)
         ends = self._ends(report)
         if code in _CLOCKS:
-            return report.data.get("part") != "system" or self._is_followed(report, ends)
+            files = {report.span.filename, *(step.filename for step in report.steps)}
+            short = all(self._seen[file].rows <= _SHORT for file in files)
+            return short or report.data.get("part") != "system" or self._is_followed(report, ends)
         if _KEPT.search(report.message) or self._is_fallback(report, ends):
             return False
         if code in ("CSF105", "CSF109") and _MEASURED.search(report.span.filename):
