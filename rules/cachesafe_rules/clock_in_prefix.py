@@ -22,6 +22,12 @@ class ClockInPrefix(ArrivalRule):
     since the prefix is written anew once an hour. A date is another rule, `daily-date`; a clock read at import is
     `frozen-clock`.
 
+    Reported where the code shows what stands behind the time: a chat (earlier messages from elsewhere), an agent that
+    is built with the text, or 200 characters of fixed text, a name taken for as many. It is looked for in the function
+    that puts the text into what is sent, in those that read the attribute it is kept in, and in their callers, over two
+    calls and in any file of the project. Where more than 30 files use a function's name, or all files that the time
+    comes by have up to 40 rows, nothing is asked.
+
     A time at the end of a long system text, or right in front of the question in it, is not reported where the request
     is visibly that text and one question, the text of a template file too. Nor is one in a job that a timer starts (a
     digest, a reminder): no cache lives until the next. Nor is the stamp of a record

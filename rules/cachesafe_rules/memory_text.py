@@ -22,9 +22,9 @@ class MemoryText(ArrivalRule):
     made or a program starts), it goes into the system text, and behind it stands a chat (earlier messages from
     elsewhere, here or in a caller of the same file), an agent that is built with it, or 200 characters of fixed text.
     Silent where the question stands before the memory in the same text, where the system text is only the way out of a
-    loop that found no better place, where a function named like a recall returns constants or only writes
-    some around a text that its caller passes (the caller says what it is), and in benchmarks, which ask each question
-    once. A file of up to 40 rows that no other file imports is taken as it stands.
+    loop that found no better place, where a function named like a recall returns constants, where it only writes out
+    what its caller passes and looks up nothing itself (`format_memory(found)`: the caller says what that is), and in
+    benchmarks, which ask each question once. A file of up to 40 rows that no other file imports is taken as it stands.
 
     ## What to do
 

@@ -44,6 +44,19 @@ GIVEN_BACK = HEAD + (
 )
 
 
+CALLED = HEAD + (
+    "def ask(post, asked, history):\n    text = RULES + f'It is {datetime.datetime.now():%H:%M}.'\n"
+    "    return post(system_prompt=text, KEY=asked)\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("key", "told"), [("brief", []), ("question", []), ("history", ["CSF101"]), ("page", ["CSF101"])]
+)
+def test_a_call_names_its_question(tmp_path: Path, key: str, told: list[str]) -> None:
+    assert codes(tmp_path, CALLED.replace("KEY", key)) == told
+
+
 @pytest.mark.parametrize(
     "program",
     [

@@ -7,7 +7,7 @@ from collections.abc import Callable
 __all__ = ["HARD", "NESTED", "UNFOUND"]
 
 _HEAD = "from datetime import datetime\n\n\n"
-_SEND = '[{"role": "system", "content": x}]'
+_SEND = '[{"role": "system", "content": x}, *q.history]'
 _BUILD = f"def build(q):\n    x = VALUE\n    return {_SEND}\n"
 NOW = "datetime.now()"
 

@@ -115,8 +115,9 @@ def is_at(node: ast.AST, source: Mapping[str, Any]) -> bool:
     return at == (source["row"], source["column"], source["end_row"], source["end_column"])
 
 
-def fixed_behind(report: Report, files: Files) -> bool:
-    """Whether more than a closing line of fixed text stands behind the value, or it fills a text of another file."""
+def fixed_behind(report: Report, files: Files, unknown: int = 0) -> bool:
+    """Whether more than a closing line of fixed text stands behind the value, or it fills a text of another file;
+    `unknown`: how much a name stands for of which nothing is known."""
     name, row, end = report.span.filename, report.span.row, report.span.end_row
     file = files[name]
     for field in {found[1] for step in report.steps if (found := _FILLED.match(step.message)) is not None}:
@@ -134,7 +135,7 @@ def fixed_behind(report: Report, files: Files) -> bool:
         return False
     rows = frozenset(step.row for step in report.steps if step.filename == name)
     starts = frozenset((s["row"], s["column"]) for s in sources_of(report) if s["filename"] == name)
-    place = Place(function, rows | {start for start, _ in starts}, starts, file.known, file.constants, 0)
+    place = Place(function, rows | {start for start, _ in starts}, starts, file.known, file.constants, unknown)
     seen = [around(text, place) for text in _texts(function, row, end)]
     return any(one is not None and one.behind >= CLOSING for one in seen)
 

@@ -2,8 +2,9 @@
 
 Asked of what changes from user to user, of random values, of counters, of the state of a repository, of objects and of
 recalled text: such values stand in many texts that are sent once, kept, or followed by nothing that was sent before.
-Each condition is one that the code shows; what cannot be seen is not reported. The rules on tools, models and histories
-look at that themselves and say in their reports' data whether it is `shown`.
+Of a clock, which is another one for certain, only what stands behind it is asked. Each condition is one that the code
+shows; what cannot be seen is not reported. The rules on tools, models and histories look at that themselves and say in
+their reports' data whether it is `shown`.
 """
 
 from __future__ import annotations
@@ -17,14 +18,17 @@ from pytest_cachesafe.lint.evidence.behind import Function, called, own_nodes, p
 from pytest_cachesafe.lint.evidence.chats import agent_of, chat_in, in_loop, is_fallback, tools_beside
 from pytest_cachesafe.lint.evidence.counted import is_counted
 from pytest_cachesafe.lint.evidence.fixed import Files, fixed_behind, is_at, sources_of
+from pytest_cachesafe.lint.evidence.followed import Followed
 from pytest_cachesafe.lint.evidence.requesters import Requesters
+from pytest_cachesafe.lint.evidence.single_requests import CLOSING
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report
 
 __all__ = ["Mechanism"]
 
-_CODES = frozenset({"CSF104", "CSF105", "CSF107", "CSF108", "CSF109", "CSF110", "CSF111"})
+_CODES = frozenset({"CSF101", "CSF104", "CSF105", "CSF107", "CSF108", "CSF109", "CSF110", "CSF111"})
+_CLOCKS = frozenset({"CSF101"})
 # Rules on structure, whose reports say themselves whether all of it is seen.
 _STRUCTURE = frozenset({"CSF203", "CSF302", "CSF304", "CSF305", "CSF306", "CSF307"})
 # A file of so few rows that nothing else takes in is complete as it stands: who calls what is in it is not to be seen.
@@ -69,6 +73,7 @@ class Mechanism:
         self._read = read
         self._seen = Files(read)
         self._requesters = Requesters(files, read, self._seen)
+        self._followed = Followed(files, read, self._seen)
         self._alone: dict[str, bool] = {}
 
     def shown(self, code: str, report: Report) -> bool:
@@ -91,6 +96,10 @@ class Mechanism:
         if code == "CSF111":
             return self._is_switched(report)
         ends = self._ends(report)
+        if code in _CLOCKS:
+            files = {report.span.filename, *(step.filename for step in report.steps)}
+            short = all(self._seen[file].rows <= _SHORT for file in files)
+            return short or report.data.get("part") != "system" or self._is_followed(report, ends)
         if _KEPT.search(report.message) or self._is_fallback(report, ends):
             return False
         if code in ("CSF105", "CSF109") and _MEASURED.search(report.span.filename):
@@ -147,6 +156,11 @@ class Mechanism:
             if any(map(chat_in, asked)):
                 return True
         return False
+
+    def _is_followed(self, report: Report, ends: Sequence[_End]) -> bool:
+        """Whether anything is seen behind a clock that costs when it moves; a name behind it stands for fixed text."""
+        fixed = fixed_behind(report, self._seen, CLOSING)
+        return fixed or self._is_chat(report, ends) or self._followed.holds(ends)
 
     def _is_switched(self, report: Report) -> bool:
         """Whether the agent of a switch has tools, members, a memory or a history: without them what follows its time

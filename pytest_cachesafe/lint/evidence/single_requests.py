@@ -15,7 +15,10 @@ __all__ = ["CLOSING", "Sent", "single_requests"]
 CLOSING = 200
 _SYSTEM = frozenset({"system", "developer"})
 _SYSTEM_KEYS = frozenset({"system", "system_prompt", "system_instruction", "instructions", "system_message"})
-_USER_KEYS = frozenset({"prompt", "user_prompt", "user_message", "contents", "input", "user_input", "user"})
+_USER_KEYS = frozenset({
+    "prompt", "user_prompt", "user_message", "contents", "input", "user_input", "user", "brief", "task", "query",
+    "question", "user_query", "user_text", "text",
+})  # fmt: skip
 _CLASSES = {"SystemMessage": "system", "HumanMessage": "user", "UserMessage": "user"}
 # What holds or names earlier messages.
 _PAST = re.compile(r"messages|history|conversation|session|thread|previous|resume|memory")

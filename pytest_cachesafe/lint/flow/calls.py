@@ -13,7 +13,7 @@ from pytest_cachesafe.lint.flow.arguments import Arguments
 from pytest_cachesafe.lint.flow.atoms import merge
 from pytest_cachesafe.lint.flow.classes import find_method
 from pytest_cachesafe.lint.flow.construct import construct
-from pytest_cachesafe.lint.flow.declared import only_frames, returns_constants
+from pytest_cachesafe.lint.flow.declared import only_frames, returns_constants, writes_given
 from pytest_cachesafe.lint.flow.derive import iterated
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.external import external
@@ -180,7 +180,7 @@ def _recalled(
     if (
         (sources.MEMORY_CALLS.match(last) or sources.MEMORY_OWNERS.search(spelt))
         and not any(f.is_tool for f in functions)
-        and not all(returns_constants(engine, f) for f in functions)
+        and not all(returns_constants(engine, f) or writes_given(engine, f) for f in functions)
         and not any(a.source is not None for a in value.atoms.values())
         # A text that callers pass is of their kind.
         and not (any(a.mark is None for a in value.atoms.values()) and all(only_frames(engine, f) for f in functions))

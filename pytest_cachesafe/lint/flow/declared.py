@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -11,17 +12,29 @@ from pytest_cachesafe.lint.flow.frame import Frame
 from pytest_cachesafe.lint.flow.imports import module_attribute
 from pytest_cachesafe.lint.flow.values import Cls, Const, DictShape, Func, Value
 from pytest_cachesafe.lint.tables.sinks import FLAG_PACKAGES, FLAGS
+from pytest_cachesafe.lint.tables.sources import MEMORY_WRITERS
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.module import FunctionInfo
 
-__all__ = ["is_own_switch", "only_frames", "returns_constants"]
+__all__ = ["is_own_switch", "only_frames", "returns_constants", "writes_given"]
 
+_OBJECTS = frozenset(("self", "cls"))
 _TEXT_METHODS = frozenset(("strip", "lstrip", "rstrip", "format", "join", "replace"))
 _TRIMMERS = frozenset(("dedent", "cleandoc"))
 _FRAMES = _TEXT_METHODS - {"join"}
 _ASKED = frozenset(("len", "str", "isinstance"))
+# Calls that bring something from elsewhere, and words for what is kept there.
+_BRINGS = re.compile(
+    r"_?a?(?:get_\w+|(?:read|load|fetch|recall|search|retriev|quer|find|select|collect|recent|relevant|remember|summar|"
+    r"latest|snapshot|scan|list_|build_|render_|format_)\w*|execute\w*|all|open|top)$"
+)
+_STORE = re.compile(
+    r"memor|recall|fact|note|entr(?:y|ies)|episode|stor(?:e|age)|profile|summar|history|insight|lesson|items?$|"
+    r"records?$|rows?$|db$|cache",
+    re.IGNORECASE,
+)
 # What a text alone has no use for: a store can be gone through as well.
 _NO_FRAME = (
     ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.Global, ast.Import, ast.ImportFrom, ast.For, ast.While,
@@ -66,6 +79,32 @@ def only_frames(engine: Engine, function: FunctionInfo) -> bool:
             return False
         if isinstance(inner, ast.Name) and inner.id not in known | _ASKED and not _is_fixed(engine, function, inner):
             return False
+    return True
+
+
+def writes_given(engine: Engine, function: FunctionInfo) -> bool:
+    """Whether a function named after writing (`format_memory`) is given what it writes: it calls nothing that brings
+    something, waits for nothing, and looks into no store of its object or module. What it is given says what it is."""
+    given = [*function.params[1 if function.cls is not None and function.kind != "static" else 0 :]]
+    if not MEMORY_WRITERS.match(function.name) or not (given or function.keyword_only):
+        return False
+    inside = list(_own(engine.node(function)))
+    known = {*function.params, *function.keyword_only}
+    known |= {inner.id for inner in inside if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store)}
+    called = {id(inner.func) for inner in inside if isinstance(inner, ast.Call)}
+    for inner in inside:
+        if isinstance(inner, (ast.Await, ast.AsyncFor, ast.AsyncWith)):
+            return False
+        word = inner.attr if isinstance(inner, ast.Attribute) else inner.id if isinstance(inner, ast.Name) else ""
+        if id(inner) in called:
+            if _BRINGS.match(word):
+                return False
+        elif _STORE.search(word):
+            # Of the object, or of the module; a constant is none.
+            owner = inner.value if isinstance(inner, ast.Attribute) else inner
+            kept = isinstance(owner, ast.Name) and (owner.id in _OBJECTS or (owner is inner and word not in known))
+            if kept and not word.isupper():
+                return False
     return True
 
 

@@ -40,6 +40,10 @@ __all__ = ["external"]
 _PROCESSES = frozenset(("check_output", "run", "Popen", "getoutput", "create_subprocess_exec", "popen"))
 # Clocks that convert a time where one is given, and how many arguments stand before it.
 _CONVERTERS = {"time.strftime": 1, "time.gmtime": 0, "time.localtime": 0, "time.ctime": 0, "time.asctime": 0}
+# Names of what is looked for: a function that is given no more looks it up.
+_LOOKED_FOR = re.compile(
+    r"(?:^|_)(?:id|user|session|thread|agent|query|question|message|prompt|input|text|code|name|key|limit|k|top_k)$"
+)
 _PATHS = frozenset(("Path", "PurePath", "PosixPath", "join", "abspath", "realpath", "expanduser"))
 
 
@@ -116,7 +120,9 @@ def external(
     if helper is not None and not (frame.function is not None and frame.function.is_tool):
         value = engine.source(frame, node, *helper, f"{last}()")
         return Value(EMPTY, None, value.atoms) if helper[0] == "listing" else value
-    if sources.MEMORY_CALLS.match(last) or sources.MEMORY_OWNERS.search(spelt):
+    if (
+        sources.MEMORY_CALLS.match(last) and not (sources.MEMORY_WRITERS.match(last) and _is_text_given(arguments))
+    ) or sources.MEMORY_OWNERS.search(spelt):
         return engine.source(frame, node, "memory", "call", f"{last}()")
     made = converted(engine, frame, node, name, last, arguments)
     if made is not None:
@@ -129,6 +135,13 @@ def external(
     if transfers.TEXT_CLASSES.search(last) and last[:1].isupper():
         return text_object(engine, frame, node, last, arguments)
     return NOTHING
+
+
+def _is_text_given(arguments: Arguments) -> bool:
+    """Whether something else than whom and what to look for is handed over: then that is what is written."""
+    nodes = [*arguments.nodes, *(node for _, node in arguments.keywords.values())]
+    words = (dotted_name(node).rpartition(".")[2] for node in nodes if not isinstance(node, ast.Constant))
+    return not all(map(_LOOKED_FOR.search, words))
 
 
 def _awaited(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments: Arguments) -> Value:

@@ -10,6 +10,7 @@ __all__ = [
     "HELPERS",
     "MEMORY_CALLS",
     "MEMORY_OWNERS",
+    "MEMORY_WRITERS",
     "METHODS",
     "PERSONAL_NAMES",
     "REWRITTEN_FILES",
@@ -182,6 +183,8 @@ MEMORY_CALLS = re.compile(
     r"prompt|content|string|str|text))?$"
     r"|^get_agent_soul$"
 )
+# Of these, functions named after writing: one that is given what it writes recalls nothing itself.
+MEMORY_WRITERS = re.compile(r"_?(?:format|build|render)_")
 MEMORY_NAMES = re.compile(
     r"^(?:user_|existing_|agent_|recalled_|relevant_|retrieved_|long_term_|session_)?memor(?:y|ies)(?:_(?:context|"
     r"text|block|content|str|string|section))?$"
