@@ -36,7 +36,7 @@ class ChangingBeforeStable(Rule):
     A name such as `context` counts where it is not seen what it stands for, or where that is worked out from the
     question or the chat; a system text behind what somebody said is a note at the end and does not count.
 
-    A file that nothing runs and only tests take in is left out.
+    In a project of more than ten files, a file that nothing runs and only tests take in is left out.
 
     Why
     ---

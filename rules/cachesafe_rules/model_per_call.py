@@ -45,7 +45,7 @@ class ModelPerCall(Rule):
       text that the function puts there, chance), and two different values are seen. A loop of attempts is none. A file
       of up to 40 rows that no other file imports is taken as it stands.
 
-    A file that nothing runs and only tests take in is left out.
+    In a project of more than ten files, a file that nothing runs and only tests take in is left out.
 
     Why
     ---

@@ -29,6 +29,8 @@ class Chat:
         {second}
 """
 ROWS = "".join(f"ROW_{number} = {number}\n" for number in range(45))
+# More files than those of which it is asked who takes them in.
+OTHERS = {f"parts/part_{number}.py": "" for number in range(11)}
 
 
 def told(root: Path, files: dict[str, str]) -> bool:
@@ -105,7 +107,15 @@ def test_somebody_takes_the_file_in(tmp_path: Path, more: str, app: str, found: 
     }
     files["tests/test_chat.py"] = "import bots.chat\n"
     files["app.py"] = app.replace("import chat", "import bots.chat")
+    files |= OTHERS
     assert told(tmp_path, files) is found
+
+
+def test_few_files_are_run_from_outside(tmp_path: Path) -> None:
+    sends = f"\n\ndef answer(client, history, text):\n    return {SEND.format('build(history, text)')}\n"
+    files = {"bots/chat.py": f"{ROWS}\n{BUILDER}{sends}", "tests/test_chat.py": "import bots.chat\n"}
+    assert told(tmp_path, files)
+    assert not told(tmp_path, files | OTHERS)
 
 
 @pytest.mark.parametrize(("name", "found"), [("get_messages", True), ("get_messages_for_query", False)])
@@ -152,7 +162,13 @@ def count(history):
 """
     write(
         tmp_path,
-        {"bots/chat.py": chat, "bots/__init__.py": "", "app.py": app, "tests/test_it.py": "import bots.chat\n"},
+        {
+            "bots/chat.py": chat,
+            "bots/__init__.py": "",
+            "app.py": app,
+            "tests/test_it.py": "import bots.chat\n",
+            **OTHERS,
+        },
     )
     codes = [code for _, _, code in places(lint([tmp_path], cache=False).findings)]
     assert ("CSF302" in codes) is found

@@ -17,6 +17,8 @@ __all__ = ["Module", "Modules"]
 _CHAT = re.compile(rb"messages|histor|conversation|turns|dialog|transcript|memory|context")
 # Of a name that so many files spell nobody can say whose it is.
 _MANY = 40
+# A project of so few files is a program or a library as it stands: who runs it does so from outside.
+_FEW = 10
 # Bytes of files whose trees are held at a time. What lies beyond is not looked at.
 _MOST = 1_500_000
 # Decorators that hand a function to nobody.
@@ -176,7 +178,8 @@ class Modules:
     def is_used(self, module: Module) -> bool:
         """Whether a file runs by itself or another one, tests aside, takes it in."""
         if module.name not in self._used:
-            self._used[module.name] = module.runs or self._is_imported(module.name)
+            few = len(self._files) <= _FEW
+            self._used[module.name] = few or module.runs or self._is_imported(module.name)
         return self._used[module.name]
 
     def _is_imported(self, name: str) -> bool:
