@@ -97,6 +97,12 @@ def test_a_generator_yields_records_that_are_read_key_by_key(body: str, text: st
     assert told_apart(f"def events():\n    {body}\n", text)
 
 
+def test_a_context_manager_yields_one_record() -> None:
+    entered = f"import contextlib\n\n\n@contextlib.contextmanager\ndef opened():\n    yield {STAMPED}\n"
+    reading = '\n\n\ndef read():\n    with opened() as packet:\n        return packet["KEY"]\n'
+    assert told_apart(entered + reading, "read()")
+
+
 def test_a_generator_that_hands_on_another() -> None:
     events = f"def inner():\n    yield {STAMPED}\n\n\ndef events():\n    yield from inner()\n"
     assert told_apart(events, '"".join(event.get("KEY") for event in events())')

@@ -200,7 +200,9 @@ def evaluate_yield(engine: Engine, frame: Frame, node: Any) -> Value:
             return NOTHING
         if not frame.orders and (isinstance(value.shape, DictShape) or _is_row(value)):
             # A record: who takes it reads it key by key.
-            frame.returned.append(Value(EMPTY, ListShape((value,), False)))
+            decorators = frame.function.decorators if frame.function is not None else ()
+            once = any(d.endswith(("contextmanager", "fixture")) for d in decorators)
+            frame.returned.append(value if once else Value(EMPTY, ListShape((value,), False)))
             return NOTHING
         atoms = value.all_atoms()
         frame.returned.append(Value(merge(atoms, frame.collected("")) if frame.orders else atoms))
