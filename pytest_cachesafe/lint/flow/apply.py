@@ -20,6 +20,7 @@ from pytest_cachesafe.lint.flow.values import NOTHING, Cls, DictShape, Func, Obj
 from pytest_cachesafe.lint.tables.sources import PERSONAL_NAMES
 
 if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.atoms import Atoms
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame, Summary
     from pytest_cachesafe.lint.flow.module import ClassInfo, FunctionInfo
@@ -202,14 +203,26 @@ def _returned(
 
 def _kept(value: Value) -> Value:
     """The result of a cached function: read once in a process, so files count no more and clocks stand still."""
+    shape = value.shape
+    if isinstance(shape, DictShape) and not shape.rest:
+        # A record: it is still read key by key.
+        return Value(
+            _stopped(value.atoms),
+            DictShape({k: _kept(v) for k, v in shape.fields.items()}, shape.mark),
+            _stopped(value.latent),
+        )
+    atoms = _stopped(value.all_atoms())
+    return Value(atoms) if atoms else NOTHING
+
+
+def _stopped(atoms: Atoms) -> Atoms:
     from dataclasses import replace
 
-    atoms = {
+    return {
         k: a._replace(source=replace(a.source, frozen=True)) if a.source is not None else a
-        for k, a in value.all_atoms().items()
+        for k, a in atoms.items()
         if a.source is None or a.source.kind not in ("file", "listing", "memory")
     }
-    return Value(atoms) if atoms else NOTHING
 
 
 def _with_fields(engine: Engine, result: Value, shape: Obj) -> Value:

@@ -7,19 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.model import Step
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
-from pytest_cachesafe.lint.flow.derive import iterated
+from pytest_cachesafe.lint.flow.derive import ANY_KEY, is_record, iterated
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.module import dotted_name
-from pytest_cachesafe.lint.flow.values import NOTHING, DictShape, ListShape, Obj, ParamShape, Value, join
+from pytest_cachesafe.lint.flow.values import (
+    NOTHING,
+    DictShape,
+    ListShape,
+    Obj,
+    ParamShape,
+    PartShape,
+    Value,
+    join,
+    whole,
+)
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
 
 __all__ = ["bind", "frozen_atoms"]
-
-# The field of a dict for what was stored under keys that are only known at run time.
-_ANY_KEY = "\0any"
 
 
 def bind(engine: Engine, frame: Frame, target: ast.expr, value: Value, mutated: bool = False) -> None:
@@ -96,17 +103,19 @@ def _bind_item(engine: Engine, frame: Frame, target: ast.Subscript, value: Value
     owner = evaluate(engine, frame, target.value)
     key = target.slice.value if isinstance(target.slice, ast.Constant) else None
     if isinstance(owner.shape, DictShape) and isinstance(key, str):
-        new = Value(owner.atoms, DictShape({**owner.shape.fields, key: value}, owner.shape.mark), owner.latent)
-    elif isinstance(owner.shape, (DictShape, type(None))) and _is_record(value) and not isinstance(key, str):
+        new = Value(
+            owner.atoms, DictShape({**owner.shape.fields, key: value}, owner.shape.mark, owner.shape.rest), owner.latent
+        )
+    elif isinstance(owner.shape, (DictShape, PartShape, type(None))) and is_record(value) and not isinstance(key, str):
         # A table of records: each of their places keeps what it holds, whatever the key.
         fields = owner.shape.fields if isinstance(owner.shape, DictShape) else {}
-        old = fields.get(_ANY_KEY)
-        kept = {**fields, _ANY_KEY: value if old is None else join(old, value)}
+        old = fields.get(ANY_KEY)
+        kept = {**fields, ANY_KEY: value if old is None else join(old, value)}
         mark = owner.shape.mark if isinstance(owner.shape, DictShape) else None
-        new = Value(owner.atoms, DictShape(kept, mark), owner.latent)
-    elif owner.shape is None or isinstance(owner.shape, ParamShape):
+        new = Value(owner.atoms, DictShape(kept, mark, whole(owner)), owner.latent)
+    elif owner.shape is None or isinstance(owner.shape, (ParamShape, PartShape)):
         new = (
-            Value(owner.atoms, DictShape({key: value}))
+            Value(owner.atoms, DictShape({key: value}, None, whole(owner)))
             if isinstance(key, str)
             else Value(merge(owner.atoms, value.all_atoms()), owner.shape, owner.latent)
         )
@@ -121,15 +130,6 @@ def _bind_item(engine: Engine, frame: Frame, target: ast.Subscript, value: Value
         new = Value(new.atoms, new.shape, merge(new.latent, order)) if order else new
     if isinstance(target.value, (ast.Name, ast.Attribute, ast.Subscript)):
         bind(engine, frame, target.value, new, mutated=True)
-
-
-def _is_record(value: Value) -> bool:
-    shape = value.shape
-    if isinstance(shape, DictShape):
-        return len(shape.fields) > 1 and shape.mark is None and not value.atoms
-    if isinstance(shape, Obj):
-        return len(shape.fields) > 1 and not value.atoms
-    return isinstance(shape, ListShape) and shape.exact and len(shape.items) > 1 and not value.atoms
 
 
 def frozen_atoms(atoms: Any) -> Any:

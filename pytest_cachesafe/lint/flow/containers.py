@@ -10,9 +10,9 @@ from cachesafe_rules.model import Step
 from cachesafe_rules.policy import OF_THE_CALL
 from pytest_cachesafe.lint.flow.apply import call_function
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, orders, unordered
-from pytest_cachesafe.lint.flow.derive import iterated, ordered, taken
+from pytest_cachesafe.lint.flow.derive import iterated, ordered, record_of, taken
 from pytest_cachesafe.lint.flow.messages import dict_arrivals
-from pytest_cachesafe.lint.flow.values import NOTHING, DictShape, Func, Lambda, ListShape, Value
+from pytest_cachesafe.lint.flow.values import NOTHING, Const, DictShape, Func, Lambda, ListShape, Value, whole
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.arguments import Arguments
@@ -99,7 +99,7 @@ def _dict(engine: Engine, frame: Frame, node: ast.Call, arguments: Arguments) ->
     base = arguments.positional[0] if arguments.positional else NOTHING
     if isinstance(base.shape, DictShape):
         fields = {**base.shape.fields, **fields}
-    made = Value(merge(base.atoms, arguments.rest.atoms), DictShape(fields))
+    made = Value(merge(base.atoms, arguments.rest.atoms), DictShape(fields, None, whole(base)))
     return dict_arrivals(engine, frame, node, made, {k: n for k, (_, n) in arguments.keywords.items()})
 
 
@@ -114,6 +114,10 @@ def _walked(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments: 
         )
         return Value(merge(item.atoms, result.all_atoms()))
     items = [iterated(v) for v in arguments.positional]
+    if last in ("reversed", "iter", "chain", "filter", "islice"):
+        record = record_of([v for v in arguments.positional if not isinstance(v.shape, (Func, Lambda, Const))])
+        if record is not None:
+            return Value(EMPTY, ListShape((record,), False))
     atoms = EMPTY
     if last in ("enumerate", "zip"):
         parts = tuple(taken(v) for v in arguments.positional)

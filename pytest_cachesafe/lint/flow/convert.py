@@ -10,10 +10,21 @@ from pytest_cachesafe.lint.flow import clock
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, under
 from pytest_cachesafe.lint.flow.classes import annotated_names, class_attribute, mro
 from pytest_cachesafe.lint.flow.construct import field_default
-from pytest_cachesafe.lint.flow.derive import cut, first_match
+from pytest_cachesafe.lint.flow.derive import cut, first_match, record_of
 from pytest_cachesafe.lint.flow.names import attribute
 from pytest_cachesafe.lint.flow.text import order_told, shown
-from pytest_cachesafe.lint.flow.values import NOTHING, Const, DictShape, Ext, Obj, ParamShape, Shape, Value, join_all
+from pytest_cachesafe.lint.flow.values import (
+    NOTHING,
+    Const,
+    DictShape,
+    Ext,
+    Obj,
+    ParamShape,
+    PartShape,
+    Shape,
+    Value,
+    join_all,
+)
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.arguments import Arguments
@@ -93,6 +104,9 @@ def handed_on(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments
         if last in ("asdict", "vars") and isinstance(picked.shape, Obj):
             return _fields_of(engine, picked, picked.shape)
         return picked
+    record = record_of(arguments.positional[:1]) if last in ("next", "anext", "min", "max") else None
+    if record is not None:
+        return join_all([record, *arguments.positional[1:]])
     atoms = EMPTY
     for item in arguments.every():
         atoms = merge(
@@ -111,7 +125,7 @@ def _attribute_of(engine: Engine, frame: Frame, node: ast.Call, given: list[Valu
         return None
     if isinstance(owner.shape, DictShape):
         return join_all([attribute(engine, frame, owner, name.value, node), *given[2:]])
-    if not isinstance(owner.shape, (ParamShape, NoneType)):
+    if not isinstance(owner.shape, (ParamShape, PartShape, NoneType)):
         return None
     of_caller = {k: a for k, a in owner.atoms.items() if a.source is None and a.mark is None}
     found = merge(attribute(engine, frame, owner, name.value, node).atoms, under(of_caller, (name.value,)))

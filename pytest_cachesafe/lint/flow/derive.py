@@ -7,14 +7,29 @@ from typing import TYPE_CHECKING, Any
 from cachesafe_rules.model import Step
 from pytest_cachesafe.lint.flow import clock
 from pytest_cachesafe.lint.flow.atoms import is_order, merge, unordered, volatile_atoms
-from pytest_cachesafe.lint.flow.values import NOTHING, DictShape, ListShape, ParamShape, Value, join_all
+from pytest_cachesafe.lint.flow.values import NOTHING, DictShape, ListShape, Obj, ParamShape, Value, join_all
 from pytest_cachesafe.lint.tables import transfers
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.atoms import Atom, Atoms
 
-__all__ = ["cut", "fallback", "finer", "first_match", "given", "item_of", "iterated", "ordered", "taken"]
+__all__ = [
+    "ANY_KEY",
+    "cut",
+    "fallback",
+    "finer",
+    "first_match",
+    "given",
+    "is_record",
+    "item_of",
+    "iterated",
+    "ordered",
+    "record_of",
+    "taken",
+]
 
+# The field of a dict for what was stored under keys that are only known at run time.
+ANY_KEY = "\0any"
 _FALLBACK = "used only where nothing was given"
 
 
@@ -46,6 +61,24 @@ def iterated(value: Value) -> Value:
         return Value(merge(value.atoms, value.latent))
     atoms = merge(volatile_atoms(value.atoms), value.latent)
     return Value(atoms) if atoms else NOTHING
+
+
+def record_of(values: list[Value]) -> Value | None:
+    """What stands in these lists, where it is records: of such a one is read what a key or a place asks for."""
+    if not values or not all(isinstance(v.shape, ListShape) and not v.atoms and not v.latent for v in values):
+        return None
+    item = join_all([iterated(v) for v in values])
+    return item if isinstance(item.shape, DictShape) else None
+
+
+def is_record(value: Value) -> bool:
+    """Several things under names or places of their own, and nothing said of all of them."""
+    shape = value.shape
+    if isinstance(shape, DictShape):
+        return len(shape.fields) > 1 and shape.mark is None and not value.atoms
+    if isinstance(shape, Obj):
+        return len(shape.fields) > 1 and not value.atoms
+    return isinstance(shape, ListShape) and shape.exact and len(shape.items) > 1 and not value.atoms
 
 
 def taken(value: Value) -> Value:

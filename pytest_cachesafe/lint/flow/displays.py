@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, orders, unordered
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.containers import set_source
-from pytest_cachesafe.lint.flow.derive import iterated, taken
+from pytest_cachesafe.lint.flow.derive import ANY_KEY, is_record, iterated, taken
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.marks import list_positions
 from pytest_cachesafe.lint.flow.messages import dict_arrivals
-from pytest_cachesafe.lint.flow.values import Const, DictShape, ListShape, Value
+from pytest_cachesafe.lint.flow.values import Const, DictShape, ListShape, Value, whole
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.engine import Engine
@@ -25,6 +25,7 @@ def evaluate_dict(engine: Engine, frame: Frame, node: ast.Dict) -> Value:
     """`{key: value, **more}`."""
     fields: dict[str, Value] = {}
     atoms = latent = EMPTY
+    rest: frozenset[tuple[Any, ...]] = frozenset()
     for key, item in zip(node.keys, node.values, strict=True):
         value = evaluate(engine, frame, item)
         if key is None:
@@ -32,6 +33,7 @@ def evaluate_dict(engine: Engine, frame: Frame, node: ast.Dict) -> Value:
                 fields.update(value.shape.fields)
             else:
                 atoms = merge(atoms, value.atoms)
+                rest |= whole(value)
         else:
             k = evaluate(engine, frame, key)
             if isinstance(k.shape, Const):
@@ -40,7 +42,7 @@ def evaluate_dict(engine: Engine, frame: Frame, node: ast.Dict) -> Value:
                 atoms = merge(atoms, value.atoms)
                 # The key, and a set that is still a set: seen where the whole dict becomes text.
                 latent = merge(latent, merge(k.text().atoms, value.all_atoms()))
-    out = Value(atoms, DictShape(fields), latent)
+    out = Value(atoms, DictShape(fields, None, rest), latent)
     return dict_arrivals(
         engine,
         frame,
@@ -107,6 +109,8 @@ def evaluate_comprehension(engine: Engine, frame: Frame, node: Any) -> Value:
         key, value = evaluate(engine, frame, node.key), evaluate(engine, frame, node.value)
         frame.env.clear()
         frame.env.update(saved)
+        if is_record(value):
+            return Value(EMPTY, DictShape({ANY_KEY: value}), merge(order, key.all_atoms()))
         return Value(merge(key.all_atoms(), value.atoms), None, merge(order, value.all_atoms()))
     item = evaluate(engine, frame, node.elt)
     frame.env.clear()

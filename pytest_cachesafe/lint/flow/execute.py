@@ -101,7 +101,8 @@ def _augmented(engine: Engine, frame: Frame, stmt: ast.AugAssign) -> None:
         new = added(engine, frame, old, value)
     elif isinstance(old.shape, DictShape) and isinstance(value.shape, DictShape):
         new = Value(
-            merge(old.atoms, value.atoms), DictShape({**old.shape.fields, **value.shape.fields}, old.shape.mark)
+            merge(old.atoms, value.atoms),
+            DictShape({**old.shape.fields, **value.shape.fields}, old.shape.mark, old.shape.rest | value.shape.rest),
         )
     else:
         atoms = shown(engine, frame, value, stmt.value).atoms

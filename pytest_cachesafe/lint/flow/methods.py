@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 from pytest_cachesafe.lint.flow import clock
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, under
 from pytest_cachesafe.lint.flow.binding import bind
-from pytest_cachesafe.lint.flow.derive import cut, fallback, item_of, iterated, ordered
+from pytest_cachesafe.lint.flow.derive import ANY_KEY, cut, fallback, item_of, iterated, ordered
 from pytest_cachesafe.lint.flow.external import external
 from pytest_cachesafe.lint.flow.filled import fill_template, filled
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.mutate import mutate, shuffled
 from pytest_cachesafe.lint.flow.places import of_field, within
+from pytest_cachesafe.lint.flow.substitute import part_of
 from pytest_cachesafe.lint.flow.text import texted
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
@@ -22,6 +23,7 @@ from pytest_cachesafe.lint.flow.values import (
     DictShape,
     ListShape,
     ParamShape,
+    PartShape,
     TemplateShape,
     TextFile,
     Value,
@@ -115,7 +117,10 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
                 atoms = merge(atoms, value.all_atoms())
         if name in ("items", "values", "keys"):
             return iterated(Value(atoms))
-        if name in ("get", "setdefault", "pop") and isinstance(shape, (ParamShape, NoneType)):
+        if name in ("get", "setdefault", "pop") and isinstance(shape, (ParamShape, PartShape, NoneType)):
+            part = _part(receiver, arguments)
+            if part is not None:
+                return part
             atoms = _under_key(atoms, arguments)
         if name in ("get", "setdefault") or (name == "pop" and len(arguments.positional) > 1):
             key = arguments.positional[0].shape if arguments.positional else None
@@ -143,6 +148,12 @@ def _under_key(atoms: Atoms, arguments: Arguments) -> Atoms:
     return under(atoms, (key.value,)) if isinstance(key, Const) and isinstance(key.value, str) else atoms
 
 
+def _part(receiver: Value, arguments: Arguments) -> Value | None:
+    """What a constant key finds in a dict that the caller gives."""
+    key = arguments.positional[0].shape if arguments.positional else None
+    return part_of(receiver, (key.value,)) if isinstance(key, Const) and isinstance(key.value, str) else None
+
+
 def _dict_method(
     frame: Frame, node: ast.Call, receiver: Value, shape: DictShape, name: str, arguments: Arguments
 ) -> Value | None:
@@ -153,6 +164,11 @@ def _dict_method(
         default = fallback(default, frame.module.name, node.lineno)
         if isinstance(key, Const):
             found = shape.fields.get(key.value) if isinstance(key.value, str) else None
+            if found is None:
+                found = shape.fields.get(ANY_KEY)
+            if found is None and len(receiver.atoms) == 1 and shape.rest == frozenset(receiver.atoms):
+                # A copy of what the caller gives.
+                found = _part(Value(receiver.atoms, PartShape()), arguments)
             return (
                 join(default, Value(_under_key(receiver.atoms, arguments))) if found is None else join(found, default)
             )

@@ -13,7 +13,17 @@ from pytest_cachesafe.lint.flow.marks import list_positions
 from pytest_cachesafe.lint.flow.messages import user_text
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.records import kept
-from pytest_cachesafe.lint.flow.values import NOTHING, Const, DictShape, ListShape, ParamShape, Value, join
+from pytest_cachesafe.lint.flow.values import (
+    NOTHING,
+    Const,
+    DictShape,
+    ListShape,
+    ParamShape,
+    PartShape,
+    Value,
+    join,
+    whole,
+)
 from pytest_cachesafe.lint.tables import sinks
 
 if TYPE_CHECKING:
@@ -53,16 +63,18 @@ def mutate(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     elif name == "update":
         fields = dict(shape.fields) if isinstance(shape, DictShape) else {}
         atoms = receiver.atoms
+        rest = whole(receiver)
         for value in items:
             if isinstance(value.shape, DictShape):
                 fields.update(value.shape.fields)
             else:
                 atoms = merge(atoms, value.atoms)
+                rest |= whole(value)
         fields.update({k: v for k, (v, _) in arguments.keywords.items()})
         new = Value(
             atoms,
-            DictShape(fields, shape.mark if isinstance(shape, DictShape) else None)
-            if shape is None or isinstance(shape, (DictShape, ParamShape))
+            DictShape(fields, shape.mark if isinstance(shape, DictShape) else None, rest)
+            if shape is None or isinstance(shape, (DictShape, ParamShape, PartShape))
             else shape,
             receiver.latent,
         )
@@ -81,7 +93,7 @@ def mutate(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
         if (
             isinstance(field, Const)
             and isinstance(field.value, str)
-            and (shape is None or isinstance(shape, (DictShape, ParamShape)))
+            and (shape is None or isinstance(shape, (DictShape, ParamShape, PartShape)))
         ):
             known = dict(shape.fields) if isinstance(shape, DictShape) else {}
             known[field.value] = join(known[field.value], items[1]) if field.value in known else items[1]
@@ -91,7 +103,7 @@ def mutate(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
                 node.func.value,
                 Value(
                     receiver.atoms,
-                    DictShape(known, shape.mark if isinstance(shape, DictShape) else None),
+                    DictShape(known, shape.mark if isinstance(shape, DictShape) else None, whole(receiver)),
                     receiver.latent,
                 ),
                 mutated=True,

@@ -27,6 +27,7 @@ from pytest_cachesafe.lint.flow.values import (
     ModShape,
     Obj,
     ParamShape,
+    PartShape,
     Value,
 )
 from pytest_cachesafe.lint.tables import sources, transfers
@@ -63,13 +64,17 @@ def evaluate_name(engine: Engine, frame: Frame, node: ast.Name) -> Value:
         env = frame.env if frame.env.get(node.id) is value else {node.id: value}
         value = forced(engine, frame.module, env, node.id) or NOTHING
     if (
-        isinstance(value.shape, (ParamShape, type(None)))
+        isinstance(value.shape, (ParamShape, PartShape, type(None)))
         and node.id in sources.PERSONAL_NAMES
         and only_parameters(value)
     ):
         kind, granularity = sources.PERSONAL_NAMES[node.id]
         return Value(merge(value.atoms, engine.source(frame, node, kind, granularity, node.id).atoms), value.shape)
-    if isinstance(value.shape, (ParamShape, type(None))) and node.id in sources.STATE_NAMES and only_parameters(value):
+    if (
+        isinstance(value.shape, (ParamShape, PartShape, type(None)))
+        and node.id in sources.STATE_NAMES
+        and only_parameters(value)
+    ):
         kind, granularity = sources.STATE_NAMES[node.id]
         return Value(merge(value.atoms, engine.source(frame, node, kind, granularity, node.id).atoms), value.shape)
     if isinstance(value.shape, ParamShape) and sources.MEMORY_NAMES.match(node.id) and only_parameters(value):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.model import Step
 from pytest_cachesafe.lint.flow.assign import assign
-from pytest_cachesafe.lint.flow.atoms import merge
+from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
 from pytest_cachesafe.lint.flow.derive import cut, fallback
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.marks import handed_over, list_positions
@@ -66,7 +66,11 @@ def evaluate_binary(engine: Engine, frame: Frame, node: ast.BinOp) -> Value:
     if isinstance(node.op, ast.BitOr) and isinstance(left.shape, DictShape) and isinstance(right.shape, DictShape):
         return Value(
             merge(left.atoms, right.atoms),
-            DictShape({**left.shape.fields, **right.shape.fields}, left.shape.mark or right.shape.mark),
+            DictShape(
+                {**left.shape.fields, **right.shape.fields},
+                left.shape.mark or right.shape.mark,
+                left.shape.rest | right.shape.rest,
+            ),
         )
     if (
         isinstance(node.op, (ast.FloorDiv, ast.Mod))
@@ -180,11 +184,26 @@ def evaluate_lambda(engine: Engine, frame: Frame, node: ast.Lambda) -> Value:
     return Value(shape=Lambda(result))
 
 
+def _is_row(value: Value) -> bool:
+    """`yield name, record`: each place for itself."""
+    shape = value.shape
+    return isinstance(shape, ListShape) and shape.exact and len(shape.items) > 1
+
+
 def evaluate_yield(engine: Engine, frame: Frame, node: Any) -> Value:
     """`yield a`: what callers iterate over."""
     if node.value is not None:
         value = evaluate(engine, frame, node.value)
         handed_over(engine, frame, value)
+        if isinstance(node, ast.YieldFrom) and isinstance(value.shape, ListShape) and not frame.orders:
+            frame.returned.append(value)
+            return NOTHING
+        if not frame.orders and (isinstance(value.shape, DictShape) or _is_row(value)):
+            # A record: who takes it reads it key by key.
+            decorators = frame.function.decorators if frame.function is not None else ()
+            once = any(d.endswith(("contextmanager", "fixture")) for d in decorators)
+            frame.returned.append(value if once else Value(EMPTY, ListShape((value,), False)))
+            return NOTHING
         atoms = value.all_atoms()
         frame.returned.append(Value(merge(atoms, frame.collected("")) if frame.orders else atoms))
     return NOTHING

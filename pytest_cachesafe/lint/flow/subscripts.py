@@ -21,6 +21,7 @@ from pytest_cachesafe.lint.flow.values import (
     Ext,
     ListShape,
     ParamShape,
+    PartShape,
     TextFile,
     Value,
     join_all,
@@ -59,7 +60,7 @@ def evaluate_subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Val
     elif (
         isinstance(index.shape, Const)
         and isinstance(index.shape.value, str)
-        and (owner.shape is None or isinstance(owner.shape, (ParamShape, Ext, Bound)))
+        and (owner.shape is None or isinstance(owner.shape, (ParamShape, PartShape, Ext, Bound)))
     ):
         personal = personal_item(engine, frame, node, index.shape.value)
         if personal is not None:

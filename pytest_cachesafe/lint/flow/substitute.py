@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_cachesafe.lint.flow.atoms import under
+from pytest_cachesafe.lint.flow.atoms import merge, under
 from pytest_cachesafe.lint.flow.places import LAST_PART, last_part
-from pytest_cachesafe.lint.flow.values import DictShape, Lambda, ListShape, Obj, ParamShape, Value
+from pytest_cachesafe.lint.flow.values import DictShape, Lambda, ListShape, Obj, ParamShape, PartShape, Value, whole
 
 if TYPE_CHECKING:
     from cachesafe_rules.model import Step
 
-__all__ = ["picked", "substitute"]
+__all__ = ["part_of", "picked", "substitute"]
 
 
 def substitute(value: Value, key: str, given: dict[str, Value], step: Step | None, depth: int = 4) -> Value:
@@ -19,12 +19,18 @@ def substitute(value: Value, key: str, given: dict[str, Value], step: Step | Non
     shape = value.shape
     if isinstance(shape, ParamShape) and shape.name in given and len(value.atoms) <= 1:
         return given[shape.name]
+    if isinstance(shape, PartShape) and len(value.atoms) == 1:
+        (atom,) = value.atoms.values()
+        if atom.key[1] == key and atom.key[2] in given:
+            part = picked(given[atom.key[2]], atom.key[3:])
+            if isinstance(part.shape, (DictShape, PartShape)):
+                return part
     every = value.all_atoms()
-    if not every and not isinstance(shape, (Obj, ParamShape)):
+    if not every and not isinstance(shape, (Obj, ParamShape, PartShape)):
         return value
     if (
         shape is not None
-        and not isinstance(shape, (Obj, ParamShape))
+        and not isinstance(shape, (Obj, ParamShape, PartShape))
         and all(a.source is not None or a.mark is not None for a in every.values())
     ):
         # Nothing to fill in: only the way grows, and only for what is in the value itself.
@@ -35,21 +41,42 @@ def substitute(value: Value, key: str, given: dict[str, Value], step: Step | Non
         if isinstance(shape, ListShape):
             shape = ListShape(tuple(substitute(i, key, given, step, depth - 1) for i in shape.items), shape.exact)
         elif isinstance(shape, DictShape):
-            shape = DictShape(
-                {k: substitute(v, key, given, step, depth - 1) for k, v in shape.fields.items()}, shape.mark
-            )
+            fields = {k: substitute(v, key, given, step, depth - 1) for k, v in shape.fields.items()}
+            rest: frozenset[Any] = frozenset()
+            if shape.rest:
+                atoms, latent, rest = _taken_in(value, shape, fields, key, given, step, latent)
+            shape = DictShape(fields, shape.mark, rest)
         elif isinstance(shape, Obj) and shape.fields:
             inner = {k: substitute(v, key, given, step, depth - 1) for k, v in shape.fields.items()}
             shape = Obj(shape.cls, inner, shape.made)
         elif isinstance(shape, Lambda):
             shape = Lambda(substitute(shape.result, key, given, step, depth - 1))
-        elif isinstance(shape, ParamShape):
+        elif isinstance(shape, (ParamShape, PartShape)):
             shape = None
-    elif isinstance(shape, ParamShape):
+    elif isinstance(shape, (ParamShape, PartShape)):
         shape = None
     if shape is value.shape and atoms is value.atoms and latent is value.latent:
         return value
     return Value(atoms, shape, latent)
+
+
+def _taken_in(
+    value: Value, shape: DictShape, fields: dict[str, Value], key: str, given: dict[str, Value], step: Any, latent: Any
+) -> tuple[Any, Any, frozenset[Any]]:
+    """A dict that parameters were taken into: of what the caller gives each field stays under its key."""
+    own = {k for k in value.atoms if k in shape.rest and k[0] == "p" and k[1] == key and k[2] in given}
+    atoms = _substitute_atoms({k: a for k, a in value.atoms.items() if k not in own}, key, given, step)
+    rest = shape.rest - own
+    for k in own:
+        part = picked(given[k[2]], k[3:])
+        if isinstance(part.shape, DictShape):
+            for name, field in part.shape.fields.items():
+                fields.setdefault(name, field)
+            atoms, latent = merge(atoms, part.atoms), merge(latent, part.latent)
+        else:
+            atoms = merge(atoms, part.handed())
+        rest |= whole(part)
+    return atoms, latent, rest
 
 
 def _substitute_atoms(atoms: Any, key: str, given: dict[str, Value], step: Step | None) -> Any:
@@ -69,12 +96,21 @@ def _substitute_atoms(atoms: Any, key: str, given: dict[str, Value], step: Step 
     return out
 
 
+def part_of(value: Value, fields: tuple[str, ...]) -> Value | None:
+    """What stands under these keys of a parameter; None for anything else, and where that is too deep to be told."""
+    if not isinstance(value.shape, (ParamShape, PartShape)) or len(value.atoms) != 1 or LAST_PART in fields:
+        return None
+    atoms = under(value.atoms, fields)
+    ((old, new),) = zip(value.atoms, atoms, strict=True)
+    return Value(atoms, PartShape()) if len(new) == len(old) + len(fields) else None
+
+
 def picked(value: Value, fields: tuple[str, ...]) -> Value:
     """What stands under these keys of an argument; all of it where it is no dict that is seen."""
     for depth, name in enumerate(fields):
         if name == LAST_PART:
             return Value(last_part(value.handed()))
         if not isinstance(value.shape, DictShape):
-            return Value(under(value.handed(), fields[depth:]))
+            return part_of(value, fields[depth:]) or Value(under(value.handed(), fields[depth:]))
         value = value.shape.fields.get(name) or Value(under(value.atoms, (name,)))
     return value

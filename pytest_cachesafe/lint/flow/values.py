@@ -27,14 +27,17 @@ __all__ = [
     "ModShape",
     "Obj",
     "ParamShape",
+    "PartShape",
     "Shape",
     "TemplateShape",
     "TextFile",
     "Value",
     "join",
     "join_all",
+    "whole",
 ]
 
+_NONE: frozenset[tuple[Any, ...]] = frozenset()
 # Loops and recursion make lists that no program has.
 _LONGEST_LIST = 40
 
@@ -55,13 +58,17 @@ class Const(Shape):
 
 
 class DictShape(Shape):
-    """A dict with known string keys; `mark` if it is a message whose position decides."""
+    """A dict with known string keys; `mark` if it is a message whose position decides; `rest` are those of its atoms
+    that stand for dicts which were taken into it as a whole."""
 
-    __slots__ = ("fields", "mark")
+    __slots__ = ("fields", "mark", "rest")
 
-    def __init__(self, fields: dict[str, Value], mark: Mark | None = None) -> None:
+    def __init__(
+        self, fields: dict[str, Value], mark: Mark | None = None, rest: frozenset[tuple[Any, ...]] = _NONE
+    ) -> None:
         self.fields = fields
         self.mark = mark
+        self.rest = rest
 
 
 class ListShape(Shape):
@@ -165,6 +172,13 @@ class ParamShape(Shape):
         self.default = default
 
 
+class PartShape(Shape):
+    """What was found under a key of a parameter, unchanged; the one atom says under which. Of a caller's dict it is
+    that part, with its fields."""
+
+    __slots__ = ()
+
+
 class Lazy(Shape):
     """An imported name that nobody has asked for yet: its module is not read before."""
 
@@ -244,6 +258,15 @@ class Value:
 NOTHING = Value()
 
 
+def whole(value: Value) -> frozenset[tuple[Any, ...]]:
+    """Those atoms of a dict that stand for whole dicts: a parameter, a part of one, what is told of a copy."""
+    if isinstance(value.shape, DictShape):
+        return value.shape.rest
+    return (
+        frozenset(value.atoms) if isinstance(value.shape, (ParamShape, PartShape)) and len(value.atoms) == 1 else _NONE
+    )
+
+
 def join(a: Value, b: Value) -> Value:
     """What a value may be that is one or the other."""
     if a is b or b is NOTHING:
@@ -262,6 +285,8 @@ def join_all(values: list[Value]) -> Value:
 
 
 def _join_shapes(a: Shape | None, b: Shape | None) -> Shape | None:
+    if isinstance(a, PartShape) or isinstance(b, PartShape):
+        return _join_parts(a, b)
     if a is b or b is None:
         return a
     if a is None:
@@ -270,7 +295,7 @@ def _join_shapes(a: Shape | None, b: Shape | None) -> Shape | None:
         fields = dict(a.fields)
         for key, value in b.fields.items():
             fields[key] = join(fields[key], value) if key in fields else value
-        return DictShape(fields, a.mark or b.mark)
+        return DictShape(fields, a.mark or b.mark, a.rest | b.rest)
     if isinstance(a, ListShape) and isinstance(b, ListShape):
         if len(a.items) == len(b.items):
             return ListShape(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)), a.exact and b.exact)
@@ -290,6 +315,13 @@ def _join_shapes(a: Shape | None, b: Shape | None) -> Shape | None:
     if isinstance(a, Const) and isinstance(b, Const):
         return a if a.value == b.value else None
     return a if isinstance(b, Const) else b if isinstance(a, Const) else a
+
+
+def _join_parts(a: Shape | None, b: Shape | None) -> Shape | None:
+    """`data.get("meta") or {}` is still that part; beside anything else nothing is known of it."""
+    part, other = (a, b) if isinstance(a, PartShape) else (b, a)
+    empty = isinstance(other, (PartShape, Const)) or (isinstance(other, DictShape) and not other.fields)
+    return part if empty else other
 
 
 def _joined_made(
