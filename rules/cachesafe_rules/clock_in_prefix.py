@@ -30,12 +30,13 @@ class ClockInPrefix(ArrivalRule):
 
     A time at the end of a long system text, or right in front of the question in it, is not reported where the request
     is visibly that text and one question, the text of a template file too. Nor is one in a job that a timer starts (a
-    digest, a reminder): no cache lives until the next. Nor is the stamp of a record
-    (`entry.created_at`) that was kept and is read back, nor one in a text that is only saved (`save_persona(...)`, a
-    row or a document of a database, but none of a session or a chat), nor one in a system message that a later node of
-    a graph adds to the messages of the state. Nor is one of the values that a helper offers to all templates
-    (`text.format(**known())`) where no text of the project prints it, one in a block of its own behind the last marker,
-    or one behind a marker at which the system text is cut.
+    digest, a reminder): no cache lives until the next. Nor is the stamp of a record (`entry.created_at`) that was kept
+    and is read back, nor one in a text that is only saved (`save_persona(...)`, a row or a document of a database, but
+    none of a session or a chat; messages that a memory is told of a user) or of which only the tokens are counted, nor
+    one in a system message that a later node of a graph adds to the messages of the state. Nor is a clock that a name
+    gets as it is (`system_prompt_ts = time.time()`): it is no text. Nor is one of the values that a helper offers to
+    all templates (`text.format(**known())`) where no text of the project prints it, one in a block of its own behind
+    the last marker, or one behind a marker at which the system text is cut.
 
     Callers that hand a text on are steps of the report on the place where it is built.
 

@@ -25,7 +25,9 @@ class UnorderedSet(ArrivalRule):
     The order must be seen on its whole way. Each round of a loop gets an element, and nothing of the order; it counts
     where the rounds are collected. A set of numbers has the same order everywhere.
 
-    - In the tools (their list, a description, a schema) the set becomes a list or text without `sorted`.
+    - In the tools (their list, a description, a schema) the set becomes a list or text without `sorted`. A dict with
+      `description` and `parameters` is taken for a tool where it holds a schema or says its type, or a name around it
+      (file, function, variable, argument, key) speaks of tools; a step of a plan has such keys as well.
     - In a system text, besides: the set stands in the same file or is made at import; it is joined, formatted or added
       to the text there; and its elements are not what this one call brought (retrieved documents, a user's tags), for
       then no two requests have the same text anyway. What is written down, is the module's or the object's own, or is

@@ -78,6 +78,56 @@ def test_what_may_be_called_is_told(tmp_path: Path, clerk: str, app: str) -> Non
     assert told(tmp_path, clerk=clerk, app=app) == ["clerk.py"]
 
 
+@pytest.mark.parametrize(
+    ("offers", "page"),
+    [
+        # Inside of a package a class is listed for the package's own files.
+        ({}, ""),
+        ({"desk/inner/__init__.py": "from desk.inner.clerk import Clerk\n\n__all__ = ['Clerk']\n"}, ""),
+        # An everyday word is no call.
+        ({}, "Have a chat with the clerk.\n"),
+    ],
+)
+def test_a_method_that_only_tests_call_is_not_told(tmp_path: Path, offers: dict[str, str], page: str) -> None:
+    assert not _inner(tmp_path, offers, page)
+
+
+@pytest.mark.parametrize(
+    ("offers", "page"),
+    [
+        ({"desk/__init__.py": "from desk.inner.clerk import Clerk\n"}, ""),
+        ({"desk/__init__.py": "from desk.inner import (\n    Clerk,\n)\n"}, ""),
+        ({"desk/__init__.py": "from desk.inner import *\n"}, ""),
+        ({"desk/__init__.py": "import desk.inner.clerk\n\n__all__ = ['Clerk']\n"}, ""),
+        # The package lies in none.
+        ({"desk/__init__.py": None, "desk/inner/__init__.py": "from .clerk import Clerk\n"}, ""),
+        ({}, "Then call `clerk.chat([])`.\n"),
+        ({}, "Its method `chat` asks.\n"),
+    ],
+)
+def test_a_method_that_others_may_call_is_told(tmp_path: Path, offers: dict[str, str | None], page: str) -> None:
+    assert _inner(tmp_path, offers, page)
+
+
+def test_a_module_in_no_package_offers_its_class(tmp_path: Path) -> None:
+    assert told(tmp_path, clerk=f"{METHOD}\n\n__all__ = ['Clerk']\n", app=MAKER) == ["clerk.py"]
+
+
+def _inner(root: Path, offers: dict[str, str | None] | dict[str, str], page: str) -> bool:
+    """Whether a method of a class in a package in a package is told that a test calls."""
+    files = {
+        "desk/__init__.py": "",
+        "desk/inner/__init__.py": "",
+        "desk/inner/clerk.py": f"{METHOD}\n\n__all__ = ['Clerk']\n",
+        "desk/app.py": MAKER.replace("from clerk", "from desk.inner.clerk"),
+        "tests/test_clerk.py": "from desk.inner.clerk import Clerk\n\n\ndef test_it():\n    Clerk().chat([])\n",
+        "README.md": page,
+        **offers,
+    }
+    write(root, {name: text for name, text in files.items() if text is not None})
+    return bool(places(lint([root], cache=False).findings))
+
+
 def test_a_package_offers_what_it_imports(tmp_path: Path) -> None:
     files = {"kit__clerk": FUNCTION, "kit__app": USER.replace("clerk", "kit.clerk")}
     assert told(tmp_path / "a", **files, kit____init__="") == []

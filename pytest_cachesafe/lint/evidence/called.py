@@ -3,7 +3,8 @@
 Names decide, since nothing is executed: a function is dead where no code of the project, tests aside, spells its name
 in a way that can mean it, or only other dead functions do. It is taken to be alive where somebody outside of what can
 be read may call it: a framework (decorators, methods of classes with foreign bases), the interpreter (`main`, special
-methods), other projects (exported names, public methods of exported classes, modules of which nothing is used).
+methods), other projects (exported names, methods of classes that its package offers or of which it makes no object,
+modules of which nothing is used).
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 from pytest_cachesafe.lint.evidence.called_facts import Facts, ProjectFacts
@@ -110,16 +112,24 @@ class Called:
                 continue
             near = {home: home == name or _imports(data, home) for home in {target.file for target in left}}
             for target, facts in left.items():
-                if near[target.file]:
+                if name in self._tops and name != target.file and _offers_class(data, facts):
+                    out[target] = None
+                elif near[target.file]:
                     if name != target.file and _hands_on(name, data, facts):
                         out[target] = None
                     beside[target] = beside[target] or self._uses_other(name, data, facts, target)
             self._look(name, data, left, out)
         for target, facts in wanted.items():
             heard = beside[target] or target in self._shown
-            if out[target] is not None and (not heard or self.is_told(facts.name, target.file)):
+            if out[target] is not None and (not heard or self.is_told(facts.name, target.file, bool(facts.owner))):
                 out[target] = None
         return out
+
+    @cached_property
+    def _tops(self) -> frozenset[str]:
+        """The files of packages that lie in no other package."""
+        packages = {name.rpartition("/")[0]: name for name in self._files if name.endswith("__init__.py")}
+        return frozenset(name for folder, name in packages.items() if folder.rpartition("/")[0] not in packages)
 
     def _others(self, homes: set[str]) -> Iterator[str]:
         """The other files, those beside first: there a use is found soonest."""
@@ -217,10 +227,11 @@ class Called:
             return True
         return facts.owner in other.bases or (owner in facts.bases and use.form == "own")
 
-    def is_told(self, word: str, file: str) -> bool:
+    def is_told(self, word: str, file: str, method: bool = False) -> bool:
         """Whether the settings or the first page of a project around a file name a function: the entry of a program,
-        something to call from elsewhere."""
-        spelt = re.compile(rb"\b" + re.escape(word.encode()) + rb"\b")
+        something to call from elsewhere. A method may go by an everyday word: it must be written as code."""
+        name = re.escape(word.encode())
+        spelt = re.compile(rb"[.\"'`:]" + name + rb"\b|\b" + name + rb"\(" if method else rb"\b" + name + rb"\b")
         folder = file
         while folder:
             folder = folder.rpartition("/")[0]
@@ -270,7 +281,17 @@ def _hands_on(name: str, data: bytes, facts: Facts) -> bool:
     offers it to other projects."""
     if b"getmembers" in data:
         return True
-    return not facts.private and name.endswith("__init__.py") and (facts.owner or facts.name).encode() in data
+    return not (facts.private or facts.owner) and name.endswith("__init__.py") and facts.name.encode() in data
+
+
+def _offers_class(data: bytes, facts: Facts) -> bool:
+    """Whether a package that lies in no other offers the class of a method. Those inside serve the project, whose own
+    calls show what an object that it makes is for."""
+    owner = re.escape(facts.owner.encode())
+    if facts.private or not owner:
+        return False
+    taken = rb"^from\b[^\n(]*(?:\([^)]*)?\b" + owner + rb"\b|^from\b[^\n]*\*|[\"']" + owner + rb"[\"']"
+    return re.search(taken, data, re.MULTILINE) is not None
 
 
 def _stem(file: str) -> bytes:

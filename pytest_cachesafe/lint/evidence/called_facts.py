@@ -118,6 +118,8 @@ class ProjectFacts:
         outside = outside or len(found) < 2
         patterns = _dispatched(body) if b"getattr(" in data else []
         exported = _exported(body)
+        # In a package it is the package that offers a class to others.
+        alone = bool(exported) and f"{name.rpartition('/')[0]}/__init__.py".lstrip("/") not in self._files
         bases = {c.name: tuple(self._bases(name, c.name)) for c in self._known[name].classes.values()}
         for definition in found:
             node, owner = definition.node, definition.owner
@@ -135,7 +137,7 @@ class ProjectFacts:
                 or any(_last(d) not in _PLAIN for d in node.decorator_list)
                 or _FOREIGN in own
                 or any(pattern.fullmatch(node.name) for pattern in patterns)
-                or (not private and (owner.name if owner is not None else node.name) in exported),
+                or (not private and (owner.name if owner is not None and alone else node.name) in exported),
                 private,
                 any(isinstance(d, ast.Name) and _RAISED.search(d.id) for d in above),
             )

@@ -1,4 +1,5 @@
-"""Texts of reports that are kept or shown instead of sent: a record of a store, what is printed, a tool's result.
+"""Texts of reports that are kept, counted or shown instead of sent: a record of a store, what a memory is told, what is
+printed, a text whose tokens are estimated, a tool's result.
 
 A record that a manager or store writes under an id changes when it is written anew, not with the next request. What is
 printed, or given back as the result of a tool, comes once and behind everything else. Both only where all is seen: what
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 from pytest_cachesafe.lint.evidence.behind import Function, called, own_nodes, parents, spelt
 from pytest_cachesafe.lint.evidence.fixed import Files
 from pytest_cachesafe.lint.evidence.uses import parsed
-from pytest_cachesafe.lint.evidence.written import TESTS, is_test, writes
+from pytest_cachesafe.lint.evidence.written import TESTS, is_test, remembers, writes
 from pytest_cachesafe.lint.path_kinds import is_test_path
 
 if TYPE_CHECKING:
@@ -27,10 +28,20 @@ _END = re.compile(r"reaches (?:the )?(.+)$")
 _ARGUMENT = re.compile(r"argument (\w+) of (?:\w+\.)*(\w+)(\(\))?$")
 _KEY = re.compile(r"'(\w+)' of a request$")
 _RETURNED = re.compile(r"return value of (\w+)\(\)$")
+# A message is kept where the display that it is written as is.
+_MESSAGE = "system message"
+_PASSED = re.compile(r"passed to (\w+)\(\)$")
 _PRINTS = re.compile(r"_?(?:p?print|rprint|log|debug|info|warn|warning|error|exception|critical|echo|secho|len)$")
+# What gives the number of a text's tokens.
+_COUNTS = re.compile(
+    r"_*a?(?:get_)?(?:count|estimate|approximate|measure|num)_(?:\w+_)?(?:tok|tokens?)(?:_\w+)?$|"
+    r"_*(?:tok|tokens?)_(?:count|len|length|estimate|size)$"
+)
 # The text inside of which, or of whose part, nothing is asked.
-_SAME = (ast.FormattedValue, ast.JoinedStr, ast.BinOp, ast.Dict, ast.keyword)
+_SAME = (ast.FormattedValue, ast.JoinedStr, ast.BinOp, ast.Dict, ast.List, ast.keyword)
 _HOPS = 2
+# What of a call in a function says that the text stays there.
+_Keeps = Callable[[ast.Call, Function], bool]
 
 
 class KeptTexts:
@@ -42,15 +53,23 @@ class KeptTexts:
         self._seen = Files(read)
 
     def holds(self, report: Report) -> bool:
-        """Whether the text of a report is seen to go nowhere but into a record, to a screen or out of a tool."""
+        """Whether the text of a report is seen to be kept, counted, shown or given back by a tool, and nothing else."""
         span = report.span
         ends = [(span.filename, span.row, str(report.data.get("sink") or ""))]
         ends += [(s.filename, s.row, found[1]) for s in report.steps if (found := _END.match(s.message)) is not None]
         # Where a caller passes it on, the last call is a row of the function it calls.
         told = {sink for *_, sink in ends}
+        # Of a text that a function called on the way gives back, what becomes of it there.
+        called_by = [(s.filename, s.row, found[1]) for s in report.steps if (found := _PASSED.match(s.message))]
+        told -= {f"return value of {word}()" for name, row, word in called_by if self._is_dropped(name, row, word)}
         return all(any(self._is_kept(*end) for end in ends if end[2] == sink) for sink in told) and not any(
             self._is_sent(*end) for end in ends
         )
+
+    def _is_dropped(self, name: str, row: int, word: str) -> bool:
+        """Whether what the calls of a function in a row give back is kept or shown."""
+        calls = self._calls(name, row, word)
+        return bool(calls) and all(_goes(call, function, _HOPS) for call, function in calls)
 
     def _is_sent(self, name: str, row: int, sink: str) -> bool:
         """Whether a call of a sink in a row is something else than the writing of a record."""
@@ -64,6 +83,10 @@ class KeptTexts:
         if function is None:
             return False
         argument, returned, key = _ARGUMENT.match(sink), _RETURNED.match(sink), _KEY.match(sink)
+        if sink == _MESSAGE:
+            # In a store of anything else it may be a part of a chat that is sent later.
+            messages = list(_displays(function, row, "content"))
+            return bool(messages) and all(_goes(message, function, _HOPS, remembers) for message in messages)
         if key is not None:
             dicts = list(_displays(function, row, key[1]))
             return bool(dicts) and all(_goes(display, function, _HOPS) for display in dicts)
@@ -126,7 +149,7 @@ def _displays(function: Function, row: int, key: str) -> Iterator[ast.Dict]:
                     yield node
 
 
-def _goes_nowhere(name: str, function: Function, hops: int) -> bool:
+def _goes_nowhere(name: str, function: Function, hops: int, keeps: _Keeps = writes) -> bool:
     """Whether each place that reads a local name keeps or shows it, and one does."""
     inside = list(ast.walk(function))
     every = [n for n in inside if isinstance(n, ast.Name) and n.id == name]
@@ -136,11 +159,11 @@ def _goes_nowhere(name: str, function: Function, hops: int) -> bool:
         return False
     if any(isinstance(n, ast.Call) and called(n) in ("locals", "vars", "globals") for n in inside):
         return False
-    uses = [_goes(node, function, hops) for node in every if isinstance(node.ctx, ast.Load)]
+    uses = [_goes(node, function, hops, keeps) for node in every if isinstance(node.ctx, ast.Load)]
     return any(uses) and all(use is not False for use in uses)
 
 
-def _goes(node: ast.expr, function: Function, hops: int) -> bool | None:
+def _goes(node: ast.expr, function: Function, hops: int, keeps: _Keeps = writes) -> bool | None:
     """Whether a text is kept or shown where an expression stands; None where it is only asked for."""
     above = parents(function)
     here: ast.AST = node
@@ -152,11 +175,12 @@ def _goes(node: ast.expr, function: Function, hops: int) -> bool | None:
             return False
         if called(parent) == "TextContent":
             return _is_given_back(parent, above)
-        return _PRINTS.match(called(parent)) is not None or writes(parent, function)
+        shows = _PRINTS.match(called(parent)) or _COUNTS.match(called(parent))
+        return shows is not None or keeps(parent, function)
     if isinstance(parent, TESTS):
         return None if is_test(here, parent) else False
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
-        return bool(hops) and _goes_nowhere(parent.targets[0].id, function, hops - 1)
+        return bool(hops) and _goes_nowhere(parent.targets[0].id, function, hops - 1, keeps)
     return False
 
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.lint.evidence.appended import Appended
+from pytest_cachesafe.lint.evidence.bare import Bare
 from pytest_cachesafe.lint.evidence.called import Called
 from pytest_cachesafe.lint.evidence.kept_texts import KeptTexts
 from pytest_cachesafe.lint.evidence.last_lines import LastLines
@@ -13,6 +14,7 @@ from pytest_cachesafe.lint.evidence.mechanism import Mechanism
 from pytest_cachesafe.lint.evidence.newest import Newest
 from pytest_cachesafe.lint.evidence.one_shot import OneShot
 from pytest_cachesafe.lint.evidence.overridden import Overridden
+from pytest_cachesafe.lint.evidence.tool_dicts import ToolDicts
 from pytest_cachesafe.lint.evidence.unpassed import Unpassed
 from pytest_cachesafe.lint.evidence.windows import Windows
 
@@ -50,13 +52,15 @@ def weighed(
     kept = KeptTexts(files, read)
     newest = Newest(files, read)
     appended = Appended(files, read)
+    bare = Bare(read)
+    others = ToolDicts(read)
     windows = Windows(files, read, shown.is_alone)
     return {
         name: [
             (r, report)
             for r, report in reports
             if not (unpassed.holds(report) or last.holds(r.code, report) or windows.holds(r.code, report))
-            and not any(one.holds(report) for one in (kept, newest, appended))
+            and not any(one.holds(report) for one in (kept, newest, appended, bare, others))
         ]
         for name, reports in left.items()
     }

@@ -11,7 +11,7 @@ import re
 
 from pytest_cachesafe.lint.evidence.behind import Function, called, own_nodes, parents, spelt
 
-__all__ = ["TESTS", "is_test", "writes"]
+__all__ = ["TESTS", "is_test", "remembers", "writes"]
 
 # `update_persona`: a verb that writes, and what is written. What answers by itself is no record.
 _WRITES = re.compile(r"_*a?(?:create|update|save|store|register|upsert|edit|add|insert|put|set)_(\w+)$")
@@ -28,12 +28,26 @@ _ADDS = frozenset({"add", "merge"})
 _SESSIONS = re.compile(r"(?:^|_)(?:session|db|database|tx|transaction)$")
 _ROW_CALLS = frozenset({"add", "merge", "refresh", "expunge", "delete"})
 _DOCUMENTS = frozenset({"insert_one", "update_one", "replace_one", "find_one_and_update", "find_one_and_replace"})
+# Memories across chats, and under whom they file what they are told.
+_MEMORIES = re.compile(r"(?:^|_)(?:mem|mem0|memory|memories)(?:_(?:client|store|service|manager|layer))?$")
+_CHATS = re.compile(r"chat|conversation|dialog|session|short|buffer|histor|working")
+_TELLS = frozenset({"add", "aadd", "add_messages", "store", "save"})
+_PERSONS = frozenset({"user_id", "agent_id", "run_id"})
 TESTS = (ast.If, ast.IfExp, ast.BoolOp, ast.UnaryOp, ast.Compare)
 
 
 def writes(call: ast.Call, function: Function) -> bool:
     """Whether a call in a function writes a record, and nothing else becomes of it."""
-    return _saves(call, function) or _is_row(call, function) or _is_document(call)
+    return _saves(call, function) or _is_row(call, function) or _is_document(call) or remembers(call, function)
+
+
+def remembers(call: ast.Call, _: Function) -> bool:
+    """`mem0.add([…], user_id=…)`: a memory takes facts out of what it is told of somebody. What is added to the
+    memory of one chat names nobody, and is sent again."""
+    owner = spelt(call.func.value).lower() if isinstance(call.func, ast.Attribute) else ""
+    if not _MEMORIES.search(owner) or _CHATS.search(owner):
+        return False
+    return called(call) in _TELLS and any(keyword.arg in _PERSONS for keyword in call.keywords)
 
 
 def is_test(here: ast.AST, parent: ast.AST) -> bool:
