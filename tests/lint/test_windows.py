@@ -208,6 +208,16 @@ def answer(client, asked, text):
     assert told(tmp_path, {"chat.py": chat.replace("print", "return client.invoke")})
 
 
+def test_helpers_that_are_passed_on_the_way_are_no_way_of_their_own(tmp_path: Path) -> None:
+    helpers = "".join(f"\n\n\ndef step_{n}(given):\n    return [m for m in given if m != {n}]" for n in range(3))
+    body = f"""kept = step_0(build(history, text))
+    short = step_1(kept)
+    messages = step_2(short)
+    return {SEND.format("messages")}{helpers}
+"""
+    assert told(tmp_path, {"chat.py": BUILDER, "app.py": CALLER.format(body)})
+
+
 MODEL = """
 {load}
 

@@ -209,15 +209,16 @@ class Trace:
     def _given_back(self, place: Place, way: _Way) -> None:
         """Back to the call that led here, or to all calls of the function."""
         function = place.function
-        call, home = way.calls[-1] if way.calls else (None, place)
-        if call is not None and (function is None or spelt(_run_by(call)[0]) != function.name):
-            call = None
         if function is None or not way.hops:
             return
+        call, home = way.calls[-1] if way.calls else (None, place)
+        if call is not None and spelt(_run_by(call)[0]) != function.name:
+            call = None
         if self._is_known("returned", place.module.name, id(function), id(call)):
             return
         if call is not None:
-            self._todo.append(_Next(call, home, _Way(way.hops - 1, way.calls[:-1])))
+            # Into a helper and back is no way of its own.
+            self._todo.append(_Next(call, home, _Way(way.hops + 1, way.calls[:-1])))
             return
         used = False
         for module in self._modules.spelling(function.name, place.module):
