@@ -83,9 +83,19 @@ def gathered(findings: Sequence[Finding]) -> list[Finding]:
 
 
 def _of_one_order(findings: Sequence[Finding], rows: Sequence[set[int]], gone: Mapping[int, int]) -> dict[int, int]:
-    """What stands for each finding on an order that another one is about, no milder and by no longer a way."""
+    """What stands for each finding on an order that another one is about, which is no milder.
+
+    Those on several orders come first, then those near to where these arise.
+    """
     asked = [i for i, finding in enumerate(findings) if finding.code in _ORDER and i not in gone]
-    asked.sort(key=lambda i: (_rank(findings[i]), findings[i].code == _PLACE, len(findings[i].flow), i))
+
+    def key(index: int) -> tuple[int, ...]:
+        finding = findings[index]
+        own = _sources(finding)
+        away = all(source[0] != finding.location.filename for source in own)
+        return _rank(finding), finding.code == _PLACE, -len(own), away, len(finding.flow), index
+
+    asked.sort(key=key)
     first: dict[tuple[Any, ...], int] = {}
     into: dict[int, int] = {}
     for index in asked:

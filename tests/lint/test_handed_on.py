@@ -151,7 +151,7 @@ def test_one_order_that_several_tools_have_is_one_report() -> None:
     ("first", "second"),
     [
         (ordered(5, 1), ordered(9, 2)),
-        (ordered(5, 1), ordered(9, 1, 2)),
+        (ordered(5, 1, 3), ordered(9, 1, 2)),
         (ordered(5, 1, severity="note"), ordered(3, code="CSF204")),
         (ordered(5, 1), ordered(2, code="CSF204")),
     ],
@@ -174,8 +174,14 @@ def test_a_worse_report_on_an_order_stays() -> None:
     ) == [9]
 
 
-def test_two_orders_that_are_told_each_are_not_told_together_again() -> None:
-    assert rows(gathered([ordered(5, 1), ordered(7, 2), ordered(9, 1, 2)])) == [5, 7]
+def test_a_report_on_two_orders_stands_for_those_on_one() -> None:
+    assert rows(gathered([ordered(5, 1), ordered(7, 2), ordered(9, 1, 2)])) == [9]
+    assert rows(gathered([ordered(5, 1, 3), ordered(7, 2, 4), ordered(9, 1, 2)])) == [5, 7]
+
+
+def test_the_report_that_is_nearest_to_an_order_stands_for_all() -> None:
+    far = replace(ordered(3, 1), location=Location(filename="b.py", row=3, column=1))
+    assert rows(gathered([far, ordered(5, 1)])) == [5]
 
 
 def test_one_clock_of_several_prompts_is_no_order() -> None:
