@@ -2,8 +2,9 @@
 
 A function that builds a system text with a clock in it is one thing to mend; its callers, who put what it returns into
 a request, are reported too, for every one of them spoils a prefix. Where both are at hand, the callers' reports become
-steps of the one on the text. Prompts that only use one clock are told each. Suppressions, the baseline and fixes come
-first: they mean single places.
+steps of the one on the text. Prompts that only use one clock are told each. An order is mended where it arises, for
+all prompts and tools that it comes to, so it is told once. Suppressions, the baseline and fixes come first: they mean
+single places.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ _RESULT = re.compile(r"reaches the return value of (\w+)\(\)")
 _TAKEN = re.compile(r"returned by (\w+)\(\)")
 # Values that are known by their name alone: whoever hands `memory` on has the same one as the parameter `memory`.
 _NAMED = frozenset({"memory", "session", "user"})
+# Rules on an order that is another one each time; the last looks at the place where it arises and follows nothing.
+_ORDER = frozenset({"CSF201", "CSF202", "CSF204"})
+_PLACE = "CSF204"
 
 
 def gathered(findings: Sequence[Finding]) -> list[Finding]:
@@ -65,6 +69,7 @@ def gathered(findings: Sequence[Finding]) -> list[Finding]:
                     left -= sources[other]
         if hosts and not left:
             into[index] = hosts[0]
+    into.update(_of_one_order(findings, rows, into))
     if not into:
         return list(findings)
     told: dict[int, list[int]] = {}
@@ -75,6 +80,38 @@ def gathered(findings: Sequence[Finding]) -> list[Finding]:
         for index, finding in enumerate(findings)
         if index not in into
     ]
+
+
+def _of_one_order(findings: Sequence[Finding], rows: Sequence[set[int]], gone: Mapping[int, int]) -> dict[int, int]:
+    """What stands for each finding on an order that another one is about, which is no milder.
+
+    Those on several orders come first, then those near to where these arise.
+    """
+    asked = [i for i, finding in enumerate(findings) if finding.code in _ORDER and i not in gone]
+
+    def key(index: int) -> tuple[int, ...]:
+        finding = findings[index]
+        own = _sources(finding)
+        away = all(source[0] != finding.location.filename for source in own)
+        return _rank(finding), finding.code == _PLACE, -len(own), away, len(finding.flow), index
+
+    asked.sort(key=key)
+    first: dict[tuple[Any, ...], int] = {}
+    into: dict[int, int] = {}
+    for index in asked:
+        finding = findings[index]
+        if finding.code == _PLACE and not _sources(finding):
+            places = {(finding.location.filename, row) for row in rows[index]}
+            host = next((i for source, i in first.items() if source[:2] in places), None)
+        else:
+            hosts = [first.get(source) for source in sorted(_sources(finding, worst=True), key=repr)]
+            host = hosts[0] if hosts and None not in hosts else None
+        if host is not None:
+            into[index] = host
+        else:
+            for source in _sources(finding):
+                first.setdefault(source, index)
+    return into
 
 
 def _root(into: Mapping[int, int], index: int) -> int:

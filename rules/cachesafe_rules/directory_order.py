@@ -30,7 +30,7 @@ class DirectoryOrder(ArrivalRule):
     ## What to do
 
     Sort the listing: `sorted(Path("skills").glob("*.md"))`. Where files come and go during a conversation, put the
-    listing into the newest user message or behind a tool.
+    listing into the newest user message or behind a tool. One listing that comes to several prompts is one report.
     """
 
     code = "CSF202"

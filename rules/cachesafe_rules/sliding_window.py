@@ -33,7 +33,8 @@ class SlidingWindow(Rule):
     - What the cut leaves goes into a request: a text or list that is made of it, in the same function or over at most
       five calls, results and attributes of the project. Where it is stored, shown, counted or read for one message
       alone, nothing is said; where it is cut again on its way, that is the window. Cuts of one list in one function
-      are one report.
+      are one report. A model that the file runs by itself (`generate(…, max_new_tokens=…)` of transformers) and gives
+      no `past_key_values` reuses nothing that a window could move.
     - The cut is done again turn by turn: not in a constructor or a function that loads a chat, not on demand, and not
       to a list that the same function begins anew and fills without a loop, which never gets longer.
     - It keeps the newest messages, by their place. What reads a chat with a limit (`get_history(limit=20)`) counts

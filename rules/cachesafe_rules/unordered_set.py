@@ -35,7 +35,8 @@ class UnorderedSet(ArrivalRule):
 
     ## What to do
 
-    Sort where the set becomes text: `", ".join(sorted(names))`. Membership tests and lookups need no order.
+    Sort where the set becomes text: `", ".join(sorted(names))`. Membership tests and lookups need no order. One set
+    that comes to several prompts or tools is one report.
     """
 
     code = "CSF201"

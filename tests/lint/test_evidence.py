@@ -366,7 +366,8 @@ MISSING = (
 @pytest.mark.parametrize(
     ("program", "old", "new", "code"),
     [
-        (STORED, "Row(argument_schema=", "Tool(input_schema=", "CSF204"),
+        # The way of the set tells of its place as well.
+        (STORED, "Row(argument_schema=", "Tool(input_schema=", "CSF201"),
         (PRELOADED, "def __init__(self, store)", "def refresh(self, store)", "CSF303"),
         (MISSING, "if not found", "if query", "CSF302"),
     ],
@@ -375,5 +376,5 @@ MISSING = (
 def test_more_structure_that_costs_nothing_and_its_twins(
     tmp_path: Path, program: str, old: str, new: str, code: str
 ) -> None:
-    assert code not in codes(tmp_path, app=program)
+    assert not {code, "CSF204"} & set(codes(tmp_path, app=program))
     assert code in codes(tmp_path, app=program.replace(old, new))

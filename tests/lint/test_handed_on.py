@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -131,6 +132,62 @@ def test_a_builder_of_which_another_value_is_told_does_not_stand_for_this_one() 
     assert len(gathered([taking(7, own, JOINED, GIVEN), taking(9, READ, JOINED, TAKEN, SENT)])) == 2
 
 
+def ordered(row: int, *sources: int, code: str = "CSF201", severity: str = "warning") -> Finding:
+    """A finding on the order of sets that arise in other rows, by ways of their own."""
+    finding = made(row, sources[0], *sources, row, severity=severity, more=sources[1:]) if sources else made(row, row)
+    data = finding.data if sources else {}
+    return replace(finding, code=code, severity=Severity(severity), data={**data, "sink": "list of tools"})
+
+
+def test_one_order_that_several_tools_have_is_one_report() -> None:
+    longer = replace(ordered(9, 1), flow=(Flow("a.py", 1, "a"), Flow("a.py", 7, "b"), Flow("a.py", 9, "c")))
+    (found,) = gathered([longer, ordered(30, 1), ordered(50, 1)])
+    assert found.location.row == 30, "the shortest way stands for the others"
+    assert {step.row for step in found.flow} >= {1, 7, 9, 50}
+    assert {a["row"] for a in found.data["also"]} == {9, 50}
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (ordered(5, 1), ordered(9, 2)),
+        (ordered(5, 1, 3), ordered(9, 1, 2)),
+        (ordered(5, 1, severity="note"), ordered(3, code="CSF204")),
+        (ordered(5, 1), ordered(2, code="CSF204")),
+    ],
+    ids=["of-two-sets", "with-one-more", "milder", "other-place"],
+)
+def test_orders_that_are_mended_at_other_places_are_told_each(first: Finding, second: Finding) -> None:
+    assert len(gathered([first, second])) == 2
+
+
+def test_the_place_of_an_order_is_told_with_its_way() -> None:
+    place = ordered(1, code="CSF204")
+    for findings in ([place, ordered(5, 1)], [ordered(5, 1), place]):
+        (found,) = gathered(findings)
+        assert (found.code, found.location.row) == ("CSF201", 5)
+
+
+def test_a_worse_report_on_an_order_stays() -> None:
+    assert rows(
+        gathered([ordered(5, 1, severity="note"), replace(ordered(9, 1), flow=made(9, 1, 1, 7, 8, 9).flow)])
+    ) == [9]
+
+
+def test_a_report_on_two_orders_stands_for_those_on_one() -> None:
+    assert rows(gathered([ordered(5, 1), ordered(7, 2), ordered(9, 1, 2)])) == [9]
+    assert rows(gathered([ordered(5, 1, 3), ordered(7, 2, 4), ordered(9, 1, 2)])) == [5, 7]
+
+
+def test_the_report_that_is_nearest_to_an_order_stands_for_all() -> None:
+    far = replace(ordered(3, 1), location=Location(filename="b.py", row=3, column=1))
+    assert rows(gathered([far, ordered(5, 1)])) == [5]
+
+
+def test_one_clock_of_several_prompts_is_no_order() -> None:
+    assert len(gathered([ordered(5, 1, code="CSF101"), ordered(9, 1, code="CSF101")])) == 2
+
+
 PLACES = [(9, "c"), (3, "d"), (5, "e")]
 
 
@@ -184,11 +241,12 @@ def test_two_that_lie_on_the_way_of_each_other_leave_one() -> None:
 @given(
     st.lists(
         st.builds(
-            lambda row, source, steps, severity: made(row, source, *steps, severity=severity),
+            lambda row, source, steps, severity, code: replace(made(row, source, *steps, severity=severity), code=code),
             st.integers(1, 8),
             st.integers(1, 2),
             st.lists(st.integers(1, 8), max_size=4),
             st.sampled_from(["error", "warning", "note"]),
+            st.sampled_from(["CSF101", "CSF201", "CSF204"]),
         ),
         max_size=8,
     )

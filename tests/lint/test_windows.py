@@ -172,3 +172,94 @@ def count(history):
     )
     codes = [code for _, _, code in places(lint([tmp_path], cache=False).findings)]
     assert ("CSF302" in codes) is found
+
+
+FETCH = """
+def answer(client, chat_id, text):
+    history = get_history(chat_id, limit=20)
+    turns = [{{'role': m.role, 'content': m.text}} for m in history]
+    {body}
+    return {send}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("turns = turns[-10:]", False),
+        ("turns = [turns[0], *turns[-10:]]", False),
+        ("turns = turns[:1] + turns[-10:]", False),
+        ("turns = turns[-10:] if len(turns) > 10 else turns", False),
+        ("try:\n        turns = turns[-10:]\n    except TypeError:\n        return None", False),
+        ("try:\n        turns = turns[-10:]\n    except TypeError:\n        print('whole')", True),
+        ("if SHORT:\n        turns = turns[-10:]", True),
+        ("last = turns[-10:]", True),
+        ("turns = turns + notes[-10:]", True),
+    ],
+    ids=["cut", "first", "head", "longer", "try", "try-goes-on", "sometimes", "other", "added"],
+)
+def test_where_it_is_cut_again_the_first_cut_is_no_window(tmp_path: Path, body: str, found: bool) -> None:
+    write(tmp_path, {"chat.py": FETCH.format(body=body, send=SEND.format(HEAD + "*turns]"))})
+    rows = [row for _, row, code in places(lint([tmp_path], cache=False).findings) if code == "CSF303"]
+    assert (3 in rows) is found
+
+
+def test_what_a_function_gives_back_goes_to_the_call_that_led_to_it(tmp_path: Path) -> None:
+    chat = f"""
+def lines(given):
+    return [{{'role': m.role, 'content': m.text}} for m in given]
+
+
+def build(chat_id):
+    history = get_history(chat_id, limit=20)
+    turns = lines(history)
+    print({HEAD}*turns])
+
+
+def answer(client, asked, text):
+    sent = lines(asked)
+    return {SEND.format(HEAD + "*sent]")}
+"""
+    assert not told(tmp_path, {"chat.py": chat})
+    assert told(tmp_path, {"chat.py": chat.replace("print", "return client.invoke")})
+
+
+def test_helpers_that_are_passed_on_the_way_are_no_way_of_their_own(tmp_path: Path) -> None:
+    helpers = "".join(f"\n\n\ndef step_{n}(given):\n    return [m for m in given if m != {n}]" for n in range(3))
+    body = f"""kept = step_0(build(history, text))
+    short = step_1(kept)
+    messages = step_2(short)
+    return {SEND.format("messages")}{helpers}
+"""
+    assert told(tmp_path, {"chat.py": BUILDER, "app.py": CALLER.format(body)})
+
+
+MODEL = """
+{load}
+
+
+def answer(model, tokenizer, history, text):
+    ids = tokenizer.apply_chat_template({messages})
+    return model.generate(ids, max_new_tokens=400{more})
+"""
+
+
+@pytest.mark.parametrize(
+    ("load", "more", "found"),
+    [
+        ("from transformers import AutoModelForCausalLM", "", False),
+        ("from transformers import AutoModelForCausalLM", ", past_key_values=CACHE", True),
+        ("from engine import Model", "", True),
+    ],
+    ids=["computed-anew", "with-a-cache", "engine"],
+)
+def test_a_model_without_a_cache_loses_nothing_by_a_window(tmp_path: Path, load: str, more: str, found: bool) -> None:
+    messages = HEAD + "*history[-8:], {'role': 'user', 'content': text}]"
+    assert told(tmp_path, {"chat.py": MODEL.format(load=load, messages=messages, more=more)}) is found
+
+
+def test_what_a_template_makes_may_go_to_a_server(tmp_path: Path) -> None:
+    local = MODEL.format(load="import torch", messages=HEAD + "*history[-8:]]", more="")
+    served = "    return model.generate(ids, max_new_tokens=400)", "    return client.completions.create(prompt=ids)"
+    other = "\n\ndef other(model, ids):\n    return model.generate(ids, max_new_tokens=400)\n"
+    assert told(tmp_path, {"chat.py": local.replace(*served) + other})

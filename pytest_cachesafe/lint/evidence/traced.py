@@ -2,7 +2,8 @@
 
 An expression is followed, by names and in steps that the code shows, to a call that asks a model: through lists and
 texts that are built of it, names, attributes, what a function gives back and is given. One message of a list is not the
-list, and where its end is taken, that is a list of its own.
+list, and where its end is taken, that is a list of its own. A model that the code runs itself, without a cache, reuses
+nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections import deque
 from typing import NamedTuple
 
 from pytest_cachesafe.lint.evidence.behind import Function, called, spelt
+from pytest_cachesafe.lint.evidence.costless import cut_again, is_recomputed, recomputes
 from pytest_cachesafe.lint.evidence.modules import Module, Modules
 
 __all__ = ["Place", "Trace"]
@@ -188,7 +190,10 @@ class Trace:
         module, function = place
         if self._is_known(module.name, id(function), name, *(id(call) for call, _ in way.calls[-1:])):
             return
+        cuts = cut_again(module, function, name, row)
         for inside, use in module.uses(function, name):
+            if any(first < use.lineno <= last for first, last in cuts):
+                continue
             if inside is function and use.lineno < row and not module.in_same_loop(inside, use.lineno, row):
                 continue
             self._todo.append(_Next(use, Place(module, inside), way))
@@ -204,7 +209,16 @@ class Trace:
     def _given_back(self, place: Place, way: _Way) -> None:
         """Back to the call that led here, or to all calls of the function."""
         function = place.function
-        if function is None or not way.hops or self._is_known("returned", place.module.name, id(function)):
+        if function is None or not way.hops:
+            return
+        call, home = way.calls[-1] if way.calls else (None, place)
+        if call is not None and spelt(_run_by(call)[0]) != function.name:
+            call = None
+        if self._is_known("returned", place.module.name, id(function), id(call)):
+            return
+        if call is not None:
+            # Into a helper and back is no way of its own.
+            self._todo.append(_Next(call, home, _Way(way.hops + 1, way.calls[:-1])))
             return
         used = False
         for module in self._modules.spelling(function.name, place.module):
@@ -229,6 +243,8 @@ class Trace:
             self._bound(func.value, node, place, way)
         if name in _PLAIN:
             return False
+        if (name == "apply_chat_template" or is_recomputed(call)) and recomputes(place.module):
+            return False
         as_messages = not word or word == "**" or _SENT_AS.search(word) is not None
         if as_messages and (_is_client(func) or _has_settings(call, word)):
             return True
@@ -246,6 +262,8 @@ class Trace:
     def _gives_back(self, call: ast.Call, place: Place) -> bool:
         """Whether the result of a call is made of what it is given, as far as nothing else is seen to be."""
         name = spelt(_run_by(call)[0])
+        if name == "apply_chat_template":
+            return True
         if name in _LOOKS or _ASKS.search(name):
             return False
         return name in _PLAIN or next(self._modules.defining(name, place.module), None) is None
