@@ -287,10 +287,10 @@ class Pipeline:
         from cachesafe_rules.folding import fold
         from cachesafe_rules.model import ModuleView
         from pytest_cachesafe.lint.conclude import Concluder
-        from pytest_cachesafe.lint.evidence.offered import Offered
         from pytest_cachesafe.lint.evidence.persons import Persons
         from pytest_cachesafe.lint.evidence.releases import Releases
-        from pytest_cachesafe.lint.evidence.unused import unused
+        from pytest_cachesafe.lint.evidence.running.unused import unused
+        from pytest_cachesafe.lint.evidence.sending.offered import Offered
         from pytest_cachesafe.lint.evidence.weigh import weighed
         from pytest_cachesafe.lint.flow.analysis import settle
 
@@ -309,7 +309,7 @@ class Pipeline:
                 problems[name] = unit.problem
             extra.update(unit.used)
         if self._templates:
-            from pytest_cachesafe.lint.evidence.rendered import Rendered
+            from pytest_cachesafe.lint.evidence.running.rendered import Rendered
 
             rendered = Rendered(self.project.files, self._text)
             self._templates = {name: found for name, found in self._templates.items() if rendered.holds(name)}

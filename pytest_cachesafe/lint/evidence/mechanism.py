@@ -14,13 +14,13 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_cachesafe.lint.evidence.behind import Function, called, own_nodes, parents
-from pytest_cachesafe.lint.evidence.chats import agent_of, chat_in, in_loop, is_fallback, tools_beside
-from pytest_cachesafe.lint.evidence.counted import is_counted
-from pytest_cachesafe.lint.evidence.fixed import Files, fixed_behind, is_at, sources_of
-from pytest_cachesafe.lint.evidence.followed import Followed
+from pytest_cachesafe.lint.evidence.prefix.chats import agent_of, chat_in, in_loop, is_fallback, tools_beside
+from pytest_cachesafe.lint.evidence.prefix.counted import is_counted
+from pytest_cachesafe.lint.evidence.prefix.fixed import Files, fixed_behind, is_at, sources_of
+from pytest_cachesafe.lint.evidence.prefix.followed import Followed
+from pytest_cachesafe.lint.evidence.prefix.single_requests import CLOSING
 from pytest_cachesafe.lint.evidence.requesters import Requesters
-from pytest_cachesafe.lint.evidence.single_requests import CLOSING
+from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, parents
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report

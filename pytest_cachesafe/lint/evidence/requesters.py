@@ -12,8 +12,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from pytest_cachesafe.lint.evidence.behind import Function, called, given, own_nodes, spelt
-from pytest_cachesafe.lint.evidence.fixed import File, Files, is_at
+from pytest_cachesafe.lint.evidence.prefix.behind import given
+from pytest_cachesafe.lint.evidence.prefix.fixed import File, Files, is_at
+from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, spelt
 from pytest_cachesafe.lint.path_kinds import is_test_path
 
 __all__ = ["Requesters"]

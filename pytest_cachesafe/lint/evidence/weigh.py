@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from pytest_cachesafe.lint.evidence.appended import Appended
-from pytest_cachesafe.lint.evidence.bare import Bare
-from pytest_cachesafe.lint.evidence.called import Called
-from pytest_cachesafe.lint.evidence.kept_texts import KeptTexts
-from pytest_cachesafe.lint.evidence.last_lines import LastLines
 from pytest_cachesafe.lint.evidence.mechanism import Mechanism
-from pytest_cachesafe.lint.evidence.newest import Newest
-from pytest_cachesafe.lint.evidence.one_shot import OneShot
-from pytest_cachesafe.lint.evidence.overridden import Overridden
-from pytest_cachesafe.lint.evidence.tool_dicts import ToolDicts
-from pytest_cachesafe.lint.evidence.unpassed import Unpassed
-from pytest_cachesafe.lint.evidence.windows import Windows
+from pytest_cachesafe.lint.evidence.prefix.last_lines import LastLines
+from pytest_cachesafe.lint.evidence.prefix.one_shot import OneShot
+from pytest_cachesafe.lint.evidence.running.called import Called
+from pytest_cachesafe.lint.evidence.running.overridden import Overridden
+from pytest_cachesafe.lint.evidence.running.unpassed import Unpassed
+from pytest_cachesafe.lint.evidence.sending.appended import Appended
+from pytest_cachesafe.lint.evidence.sending.bare import Bare
+from pytest_cachesafe.lint.evidence.sending.kept_texts import KeptTexts
+from pytest_cachesafe.lint.evidence.sending.newest import Newest
+from pytest_cachesafe.lint.evidence.sending.tool_dicts import ToolDicts
+from pytest_cachesafe.lint.evidence.sending.windows import Windows
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report, Rule

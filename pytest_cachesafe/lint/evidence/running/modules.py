@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
-from pytest_cachesafe.lint.evidence.behind import Function, spelt
-from pytest_cachesafe.lint.evidence.uses import parsed
+from pytest_cachesafe.lint.evidence.running.uses import parsed
+from pytest_cachesafe.lint.evidence.trees import Function, spelt
 from pytest_cachesafe.lint.path_kinds import is_test_path
 from pytest_cachesafe.lint.project import ProjectIndex
 

@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pytest_cachesafe.lint.evidence.behind import Function, called
-from pytest_cachesafe.lint.evidence.uses import definitions, parsed
+from pytest_cachesafe.lint.evidence.running.uses import definitions, parsed
+from pytest_cachesafe.lint.evidence.trees import Function, called
 from pytest_cachesafe.lint.path_kinds import is_test_path
 
 if TYPE_CHECKING:

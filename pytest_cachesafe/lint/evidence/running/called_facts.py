@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
-from pytest_cachesafe.lint.evidence.uses import Definition, definitions, parsed
+from pytest_cachesafe.lint.evidence.running.uses import Definition, definitions, parsed
 from pytest_cachesafe.lint.path_kinds import is_test_path
 from pytest_cachesafe.lint.project import ProjectIndex
 

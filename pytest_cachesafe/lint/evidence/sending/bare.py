@@ -11,8 +11,8 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pytest_cachesafe.lint.evidence.behind import Function, called, own_nodes, spelt
-from pytest_cachesafe.lint.evidence.fixed import Files, is_at, sources_of
+from pytest_cachesafe.lint.evidence.prefix.fixed import Files, is_at, sources_of
+from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, spelt
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report

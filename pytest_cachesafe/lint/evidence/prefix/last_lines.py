@@ -14,10 +14,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pytest_cachesafe.lint.evidence.behind import ASKED, Function, called, spelt
-from pytest_cachesafe.lint.evidence.fixed import Files, is_at, sources_of
-from pytest_cachesafe.lint.evidence.one_shot import OneShot
-from pytest_cachesafe.lint.evidence.single_requests import CLOSING
+from pytest_cachesafe.lint.evidence.prefix.behind import ASKED
+from pytest_cachesafe.lint.evidence.prefix.fixed import Files, is_at, sources_of
+from pytest_cachesafe.lint.evidence.prefix.one_shot import OneShot
+from pytest_cachesafe.lint.evidence.prefix.single_requests import CLOSING
+from pytest_cachesafe.lint.evidence.trees import Function, called, spelt
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report, Rule

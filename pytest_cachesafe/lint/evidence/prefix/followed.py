@@ -10,9 +10,9 @@ import ast
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from pytest_cachesafe.lint.evidence.behind import Function, called, own_nodes, spelt
-from pytest_cachesafe.lint.evidence.chats import chat_in
-from pytest_cachesafe.lint.evidence.fixed import Files
+from pytest_cachesafe.lint.evidence.prefix.chats import chat_in
+from pytest_cachesafe.lint.evidence.prefix.fixed import Files
+from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, spelt
 from pytest_cachesafe.lint.path_kinds import is_test_path
 
 __all__ = ["Followed"]

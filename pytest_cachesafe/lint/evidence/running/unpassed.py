@@ -12,8 +12,8 @@ import ast
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, TypeGuard
 
-from pytest_cachesafe.lint.evidence.called_facts import ProjectFacts
-from pytest_cachesafe.lint.evidence.uses import holds_any
+from pytest_cachesafe.lint.evidence.running.called_facts import ProjectFacts
+from pytest_cachesafe.lint.evidence.running.uses import holds_any
 from pytest_cachesafe.lint.path_kinds import is_test_path
 
 if TYPE_CHECKING:

@@ -8,18 +8,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pytest_cachesafe.lint.evidence.behind import (
-    Function,
-    Place,
-    around,
-    called,
-    constants,
-    functions,
-    own_nodes,
-    spelt,
-)
-from pytest_cachesafe.lint.evidence.single_requests import CLOSING
-from pytest_cachesafe.lint.evidence.uses import parsed
+from pytest_cachesafe.lint.evidence.prefix.behind import Place, around, constants
+from pytest_cachesafe.lint.evidence.prefix.single_requests import CLOSING
+from pytest_cachesafe.lint.evidence.running.uses import parsed
+from pytest_cachesafe.lint.evidence.trees import Function, called, functions, own_nodes, spelt
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report

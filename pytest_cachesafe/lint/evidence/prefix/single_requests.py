@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from pytest_cachesafe.lint.evidence.behind import Function, called, given, names_in, own_nodes, parents, spelt
+from pytest_cachesafe.lint.evidence.prefix.behind import given
+from pytest_cachesafe.lint.evidence.trees import Function, called, names_in, own_nodes, parents, spelt
 
 __all__ = ["CLOSING", "Sent", "single_requests"]
 

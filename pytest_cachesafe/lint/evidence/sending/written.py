@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import re
 
-from pytest_cachesafe.lint.evidence.behind import Function, called, own_nodes, parents, spelt
+from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, parents, spelt
 
 __all__ = ["TESTS", "is_test", "remembers", "writes"]
 

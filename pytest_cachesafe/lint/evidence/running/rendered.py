@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from typing import NamedTuple
 
-from pytest_cachesafe.lint.evidence.called import Called
-from pytest_cachesafe.lint.evidence.uses import parsed
+from pytest_cachesafe.lint.evidence.running.called import Called
+from pytest_cachesafe.lint.evidence.running.uses import parsed
 from pytest_cachesafe.lint.path_kinds import is_test_path
 
 __all__ = ["Rendered"]

@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from pytest_cachesafe.lint.evidence.behind import Function, called, given, own_nodes, parents, spelt
+from pytest_cachesafe.lint.evidence.prefix.behind import given
+from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, parents, spelt
 
 __all__ = ["agent_of", "chat_in", "in_loop", "is_fallback", "tools_beside"]
 

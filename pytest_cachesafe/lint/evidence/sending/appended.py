@@ -11,9 +11,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pytest_cachesafe.lint.evidence.behind import Function, called, own_nodes, parents, spelt
-from pytest_cachesafe.lint.evidence.fixed import Files
-from pytest_cachesafe.lint.evidence.uses import parsed
+from pytest_cachesafe.lint.evidence.prefix.fixed import Files
+from pytest_cachesafe.lint.evidence.running.uses import parsed
+from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, parents, spelt
 from pytest_cachesafe.lint.path_kinds import is_test_path
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from pytest_cachesafe.lint.evidence.behind import called, spelt
-from pytest_cachesafe.lint.evidence.uses import parsed
+from pytest_cachesafe.lint.evidence.running.uses import parsed
+from pytest_cachesafe.lint.evidence.trees import called, spelt
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report

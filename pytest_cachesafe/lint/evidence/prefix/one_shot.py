@@ -14,20 +14,10 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_cachesafe.lint.evidence.behind import (
-    Around,
-    Function,
-    Place,
-    around,
-    called,
-    constants,
-    functions,
-    names_in,
-    own_nodes,
-    parents,
-)
-from pytest_cachesafe.lint.evidence.single_requests import CLOSING, Sent, single_requests
-from pytest_cachesafe.lint.evidence.uses import parsed
+from pytest_cachesafe.lint.evidence.prefix.behind import Around, Place, around, constants
+from pytest_cachesafe.lint.evidence.prefix.single_requests import CLOSING, Sent, single_requests
+from pytest_cachesafe.lint.evidence.running.uses import parsed
+from pytest_cachesafe.lint.evidence.trees import Function, called, functions, names_in, own_nodes, parents
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report

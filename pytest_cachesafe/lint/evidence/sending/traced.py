@@ -13,9 +13,9 @@ import re
 from collections import deque
 from typing import NamedTuple
 
-from pytest_cachesafe.lint.evidence.behind import Function, called, spelt
-from pytest_cachesafe.lint.evidence.costless import cut_again, is_recomputed, recomputes
-from pytest_cachesafe.lint.evidence.modules import Module, Modules
+from pytest_cachesafe.lint.evidence.running.modules import Module, Modules
+from pytest_cachesafe.lint.evidence.sending.costless import cut_again, is_recomputed, recomputes
+from pytest_cachesafe.lint.evidence.trees import Function, called, spelt
 
 __all__ = ["Place", "Trace"]
 

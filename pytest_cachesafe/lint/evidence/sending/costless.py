@@ -10,8 +10,8 @@ import ast
 import re
 from collections.abc import Iterator
 
-from pytest_cachesafe.lint.evidence.behind import Function, called, spelt
-from pytest_cachesafe.lint.evidence.modules import Module
+from pytest_cachesafe.lint.evidence.running.modules import Module
+from pytest_cachesafe.lint.evidence.trees import Function, called, spelt
 
 __all__ = ["cut_again", "is_recomputed", "recomputes"]
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report
-    from pytest_cachesafe.lint.evidence.modules import Modules
+    from pytest_cachesafe.lint.evidence.running.modules import Modules
 
 __all__ = ["Windows"]
 
@@ -36,7 +36,7 @@ class Windows:
     @cached_property
     def _modules(self) -> Modules:
         # Most projects have no such report: nothing of it need be imported.
-        from pytest_cachesafe.lint.evidence.modules import Modules
+        from pytest_cachesafe.lint.evidence.running.modules import Modules
 
         return Modules(self._files, self._read)
 
@@ -52,7 +52,7 @@ class Windows:
             return True
         if code != _WINDOW:
             return False
-        from pytest_cachesafe.lint.evidence.traced import Place, Trace
+        from pytest_cachesafe.lint.evidence.sending.traced import Place, Trace
 
         at = (span.row, span.column - 1, span.end_row, span.end_column - 1)
         function = module.around(span.row)

@@ -15,9 +15,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
-from pytest_cachesafe.lint.evidence.called_facts import Facts, ProjectFacts
-from pytest_cachesafe.lint.evidence.idle import builds_only, handed_to
-from pytest_cachesafe.lint.evidence.uses import Use, uses
+from pytest_cachesafe.lint.evidence.running.called_facts import Facts, ProjectFacts
+from pytest_cachesafe.lint.evidence.running.uses import Use, uses
+from pytest_cachesafe.lint.evidence.sending.idle import builds_only, handed_to
 from pytest_cachesafe.lint.path_kinds import is_test_path
 
 __all__ = ["Called"]

@@ -1,0 +1,1 @@
+"""What stands behind a volatile value, and whether another request has it in common."""

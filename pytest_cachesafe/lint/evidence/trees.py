@@ -1,0 +1,63 @@
+"""Parts of syntax trees that are asked for in many places: names, calls, what a function holds by itself."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import lru_cache
+
+__all__ = ["Function", "called", "functions", "names_in", "own_nodes", "parents", "spelt"]
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def spelt(node: ast.expr) -> str:
+    """The last part of a name."""
+    return node.id if isinstance(node, ast.Name) else node.attr if isinstance(node, ast.Attribute) else ""
+
+
+def called(node: ast.Call) -> str:
+    """The last part of the name of what is called."""
+    return spelt(node.func)
+
+
+@lru_cache(maxsize=32)
+def parents(function: Function) -> dict[int, ast.AST]:
+    """What each node below a function's body stands in, by its id."""
+    return {id(child): node for node in own_nodes(function) for child in ast.iter_child_nodes(node)}
+
+
+@lru_cache(maxsize=32)
+def names_in(function: Function) -> dict[str, list[tuple[ast.AST, ast.Name]]]:
+    """Where each name stands in a function, with what it stands in."""
+    found: dict[str, list[tuple[ast.AST, ast.Name]]] = {}
+    for node in own_nodes(function):
+        for child in ast.iter_child_nodes(node):
+            if isinstance(child, ast.Name):
+                found.setdefault(child.id, []).append((node, child))
+    return found
+
+
+@lru_cache(maxsize=32)
+def own_nodes(function: Function) -> tuple[ast.AST, ...]:
+    """The nodes of a function's body, without those of the functions in it."""
+    return tuple(_walked(function))
+
+
+def _walked(function: Function) -> Iterator[ast.AST]:
+    stack: list[ast.AST] = list(reversed(function.body))
+    while stack:
+        node = stack.pop()
+        yield node
+        if not isinstance(node, Function | ast.Lambda | ast.ClassDef):
+            stack.extend(reversed(list(ast.iter_child_nodes(node))))
+
+
+def functions(body: list[ast.stmt]) -> dict[str, list[Function]]:
+    """All functions below, by their name."""
+    found: dict[str, list[Function]] = {}
+    for statement in body:
+        for node in ast.walk(statement):
+            if isinstance(node, Function):
+                found.setdefault(node.name, []).append(node)
+    return found
