@@ -31,7 +31,7 @@ MAX_BYTES = 5_000_000
 FOREIGN = frozenset((
     ".git", ".hg", ".svn", ".bzr", "__pycache__", "node_modules", "site-packages", "dist-packages", "__pypackages__",
     ".venv", ".tox", ".nox", ".eggs", ".mypy_cache", ".pytest_cache", ".ruff_cache", ".hypothesis",
-    ".ipynb_checkpoints",
+    ".ipynb_checkpoints", ".history", ".vscode", ".idea",
 ))  # fmt: skip
 # Walked only where `exclude` is given and does not name them.
 BY_HABIT = frozenset((

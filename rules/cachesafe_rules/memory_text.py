@@ -21,6 +21,8 @@ class MemoryText(ArrivalRule):
     Reported where all of this is seen: the text is recalled or read on the way of each request (not when an object is
     made or a program starts), it goes into the system text, and behind it stands a chat (earlier messages from
     elsewhere, here or in a caller of the same file), an agent that is built with it, or 200 characters of fixed text.
+    Of a file it is also seen that each function on the way reads it, itself or through another one: what comes out of
+    an attribute or a name of the module was read some time before.
     Silent where the question stands before the memory in the same text, where the system text is only the way out of a
     loop that found no better place, where a function named like a recall returns constants, where it only writes out
     what its caller passes and looks up nothing itself (`format_memory(found)`: the caller says what that is), and in

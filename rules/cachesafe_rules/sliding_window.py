@@ -34,7 +34,8 @@ class SlidingWindow(Rule):
       five calls, results and attributes of the project. Where it is stored, shown, counted or read for one message
       alone, nothing is said; where it is cut again on its way, that is the window. Cuts of one list in one function
       are one report. A model that the file runs by itself (`generate(…, max_new_tokens=…)` of transformers) and gives
-      no `past_key_values` reuses nothing that a window could move.
+      no `past_key_values` reuses nothing that a window could move; an agent that is asked one question, or only for
+      its tools, drops nothing.
     - The cut is done again turn by turn: not in a constructor or a function that loads a chat, not on demand, and not
       to a list that the same function begins anew and fills without a loop, which never gets longer.
     - It keeps the newest messages, by their place. What reads a chat with a limit (`get_history(limit=20)`) counts
@@ -60,7 +61,7 @@ class SlidingWindow(Rule):
     code = "CSF303"
     name = "sliding-window"
     severity = "warning"
-    needles = (*CHAT, b"BufferWindowMemory(", b"BufferedChatCompletionContext(")
+    needles = (*CHAT, b"BufferWindowMemory(", b"BufferedChatCompletionContext(", b"WindowConversationManager(")
     INVALID = (
         Example(
             "def build(history, user_text):\n"

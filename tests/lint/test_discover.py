@@ -59,7 +59,8 @@ def test_python_files_in_order_with_their_stamps(tmp_path: Path) -> None:
 
 def test_what_is_never_walked(tmp_path: Path) -> None:
     outside = [
-        f"{folder}/x.py" for folder in (".git", ".venv", "node_modules", "a/site-packages", "__pycache__", ".tox")
+        f"{folder}/x.py"
+        for folder in (".git", ".venv", "node_modules", "a/site-packages", "__pycache__", ".tox", ".history/a")
     ]
     habits = ["venv/x.py", "a/vendor/x.py", "third_party/x.py", "build/lib/x.py", "dist/x.py"]
     make(tmp_path, "x.py", ".github/x.py", "a/build/__init__.py", "a/build/x.py", *outside, *habits)

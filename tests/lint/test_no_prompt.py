@@ -260,3 +260,27 @@ def test_what_is_seen_to_be_a_tool_is_told(tmp_path: Path, made: str, after: str
 
 def test_a_file_that_is_named_after_tools_has_tools(tmp_path: Path) -> None:
     assert learned(tmp_path, f"return {DISPLAY % 'chosen'}", "", name="toolbox")
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ('{"system": "", "release": "", "is_linux": False}', False),
+        ('{"model": "m", "max_tokens": 9}', True),
+        ("{}", True),
+        ("dict(given)", True),
+    ],
+)
+def test_a_system_beside_other_things_is_no_request(tmp_path: Path, fields: str, found: bool) -> None:
+    text = f"""
+import platform
+
+
+def described(given):
+    about = {fields}
+    about["system"] = f"You run on {{platform.platform()}}. Answer in few words."
+    return about
+"""
+    write(tmp_path, {"about.py": text})
+    codes = [code for _, _, code in places(lint([tmp_path], cache=False).findings)]
+    assert ("CSF106" in codes) is found

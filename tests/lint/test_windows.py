@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from lint_project import places, write
 
+from cachesafe_rules import window_memories
 from pytest_cachesafe.lint.run import lint
 
 SEND = "client.chat.completions.create(model='m', messages={})"
@@ -263,3 +264,38 @@ def test_what_a_template_makes_may_go_to_a_server(tmp_path: Path) -> None:
     served = "    return model.generate(ids, max_new_tokens=400)", "    return client.completions.create(prompt=ids)"
     other = "\n\ndef other(model, ids):\n    return model.generate(ids, max_new_tokens=400)\n"
     assert told(tmp_path, {"chat.py": local.replace(*served) + other})
+
+
+AGENT = """from strands import Agent
+from strands.agent.conversation_manager import SlidingWindowConversationManager
+
+
+def work(tasks, model):
+    manager = SlidingWindowConversationManager(window_size=20)
+    agent = Agent(model=model, system_prompt="You help.", conversation_manager=manager)
+    {}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("return str(agent(tasks))", False),
+        ("return agent.invoke_async(tasks)", False),
+        ("return agent.tool.think(tasks), agent.tool.weigh(tasks)", False),
+        ("return [agent(task) for task in tasks]", True),
+        ("for task in tasks:\n        agent(task)", True),
+        ("agent(tasks[0])\n    return agent(tasks[1])", True),
+        ("return agent", True),
+        ("return loop(agent)", True),
+    ],
+)
+def test_an_agent_that_is_asked_once_drops_nothing(tmp_path: Path, body: str, found: bool) -> None:
+    assert told(tmp_path, {"work.py": AGENT.format(body), "app.py": "from work import work\n"}) is found
+
+
+@pytest.mark.parametrize(("name", "size"), sorted(window_memories._WINDOWS.items()))
+def test_a_memory_is_told_in_a_file_that_says_nothing_else_of_chats(tmp_path: Path, name: str, size: str) -> None:
+    text = f"from parts import Agent, {name}\n\n\ndef work(task, model):\n"
+    text += f"    return Agent(model=model, memory={name}({size}=9))\n"
+    assert told(tmp_path, {"work.py": text})

@@ -36,7 +36,7 @@ _SHORT = 40
 _HOPS = 2
 _END = re.compile(r"(?:also )?reaches |passed on here")
 _STORED = re.compile(r"assigned to self\.\w")
-_RETURNED = re.compile(r"returned by ")
+_RETURNED = re.compile(r"returned by (\w+)?")
 _ONCE = re.compile(
     r"^(?:__init__|__post_init__|__a?enter__|_*(?:init|initiali[sz]e|setup|start|startup)(?:_\w+)?|"
     r"on_(?:\w+_)?(?:connect\w*|start|startup|ready|load|enter))$"
@@ -109,6 +109,8 @@ class Mechanism:
             shared = fixed_behind(report, self._seen) or any(tools_beside(*end[1:]) for end in ends)
             return shared and any(map(self._requesters.bring, sources_of(report)))
         if code in ("CSF104", "CSF109") and self._is_stored(code, report):
+            return False
+        if code == "CSF109" and not self._is_read_anew(report):
             return False
         if code == "CSF104" and not (_SENT.search(_told(report)) and self._is_drawn(report, ends)):
             return False
@@ -190,6 +192,27 @@ class Mechanism:
             return True
         return bool(sources) and all(self._is_once(code, source["filename"], source["row"]) for source in sources)
 
+    def _is_read_anew(self, report: Report) -> bool:
+        """Whether each function whose result holds the text of a file is seen to read it, itself or by another one:
+        what comes out of an attribute or a name of the module was read some time before."""
+        sources = sources_of(report)
+        if not sources or sources[0]["kind"] != "file":
+            return True
+        places = [(source["filename"], source["row"]) for source in sources]
+        readers = {id(function): function for at in places if (function := self._seen.around(*at)) is not None}
+        rows = [(step.filename, step.row, step.message) for step in report.steps if _RETURNED.match(step.message)]
+        # The ways of several sources stand one after the other in the steps: each result leads on, in any order.
+        while True:
+            names = {function.name for function in readers.values()}
+            more = [self._seen.around(name, row) for name, row, told in rows if _result(told) in names]
+            new = {id(function): function for function in more if function is not None} if more else {}
+            if new.keys() <= readers.keys():
+                break
+            readers |= new
+        ends = {id(function) for _, function, _ in self._ends(report)}
+        frozen = any(_result(told) not in names for _, _, told in rows)
+        return not frozen and not ends.isdisjoint(readers)
+
     def _is_once(self, code: str, name: str, row: int) -> bool:
         function = self._seen.around(name, row)
         if function is None:
@@ -259,6 +282,12 @@ def _is_named(function: Function, source: Mapping[str, Any]) -> bool:
             return any(isinstance(key, ast.Constant) and _FIELD.search(str(key.value)) for key in keys)
         node = upper
     return False
+
+
+def _result(step: str) -> str:
+    """The function whose result a step tells of."""
+    found = _RETURNED.match(step)
+    return (found[1] or "") if found is not None else ""
 
 
 def _told(report: Report) -> str:

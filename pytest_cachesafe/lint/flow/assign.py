@@ -65,7 +65,7 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
         key = target.slice.value
         if key in ("content", "text"):
             head_is_cut(engine, frame, target, node)
-        if isinstance(key, str) and (key in sinks.SYSTEM_KEYS or key == "system"):
+        if isinstance(key, str) and (key in sinks.SYSTEM_KEYS or (key == "system" and _may_ask(engine, frame, target))):
             arrive(engine, frame, node, value, f"{key!r} of a request")
         elif key in ("content", "text") and _is_system_dict(engine, frame, target.value):
             arrive(engine, frame, node, value, "system message")
@@ -188,6 +188,16 @@ def _is_system_dict(engine: Engine, frame: Frame, node: ast.expr) -> bool:
         return False
     shape = evaluate(engine, frame, node).shape
     return isinstance(shape, DictShape) and role_of(shape.fields.get("role")) == "system"
+
+
+def _may_ask(engine: Engine, frame: Frame, target: ast.Subscript) -> bool:
+    """Whether a dict that gets a `system` may be a request: none that is seen to hold other things only."""
+    owner = target.value
+    shape = evaluate(engine, frame, owner).shape if isinstance(owner, (ast.Name, ast.Attribute)) else None
+    if not isinstance(shape, DictShape) or shape.rest:
+        return True
+    others = shape.fields.keys() - {"system"}
+    return not others or not sinks.KEYS_BESIDE["system"].isdisjoint(others)
 
 
 def _is_request(engine: Engine, frame: Frame, node: ast.expr) -> bool:

@@ -1,4 +1,5 @@
-"""Windows that cost nothing: of a list that is cut once more before it is sent, and of a model that keeps nothing.
+"""Windows that cost nothing: of a list that is cut once more before it is sent, of an agent that is asked once, and of
+a model that keeps nothing.
 
 `transformers` computes a prompt anew in each call of `generate()` that is not given what it has computed before; a
 window moves the front of what would not have been reused.
@@ -13,12 +14,13 @@ from collections.abc import Iterator
 from pytest_cachesafe.lint.evidence.running.modules import Module
 from pytest_cachesafe.lint.evidence.trees import Function, called, spelt
 
-__all__ = ["cut_again", "is_recomputed", "recomputes"]
+__all__ = ["asked_once", "cut_again", "is_recomputed", "recomputes"]
 
 _LOCAL = frozenset({"transformers", "unsloth", "peft", "torch"})
 # Arguments of `generate()` in transformers. Engines and servers with a cache are given objects with other words.
 _WORDS = frozenset({"max_new_tokens", "min_new_tokens", "generation_config", "pad_token_id"})
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
+_EACH = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp, ast.Lambda)
 _KEPT = re.compile(r"past_key_values|^(?:Dynamic|Static|Quantized|Offloaded)Cache$|prompt_cache")
 
 
@@ -32,6 +34,30 @@ def cut_again(module: Module, function: Function | None, name: str, row: int) ->
         if any(isinstance(target, ast.Name) and target.id == name for target in node.targets)
         for rows in _behind(module, function, node)
     ]
+
+
+def asked_once(module: Module, function: Function | None, agent: ast.Call) -> bool:
+    """Whether an agent that gets a name is asked one question by it, or only for its tools, and goes nowhere else."""
+    above = module.parents(function)
+    statement = above.get(id(agent))
+    if not (isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name)):
+        return False
+    asked, tools = [], False
+    for inside, node in module.uses(function, statement.targets[0].id):
+        parent = module.parents(inside).get(id(node))
+        if isinstance(parent, ast.Attribute) and parent.attr == "tool":
+            tools = True
+            continue
+        method = isinstance(parent, ast.Attribute) and isinstance(module.parents(inside).get(id(parent)), ast.Call)
+        if not method and not (isinstance(parent, ast.Call) and parent.func is node):
+            return False
+        asked.append((inside, node.lineno))
+    if len(asked) != 1:
+        return tools and not asked
+    # By a function that others call it is asked as often as these.
+    inside, row = asked[0]
+    each = any(isinstance(n, _EACH) and n.lineno <= row <= (n.end_lineno or row) for n in module.nodes(function))
+    return inside is function and not each and not module.in_same_loop(function, row, row)
 
 
 def _behind(module: Module, function: Function | None, statement: ast.stmt) -> Iterator[tuple[int, int]]:

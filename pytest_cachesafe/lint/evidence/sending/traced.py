@@ -14,7 +14,7 @@ from collections import deque
 from typing import NamedTuple
 
 from pytest_cachesafe.lint.evidence.running.modules import Module, Modules
-from pytest_cachesafe.lint.evidence.sending.costless import cut_again, is_recomputed, recomputes
+from pytest_cachesafe.lint.evidence.sending.costless import asked_once, cut_again, is_recomputed, recomputes
 from pytest_cachesafe.lint.evidence.trees import Function, called, spelt
 
 __all__ = ["Place", "Trace"]
@@ -131,6 +131,9 @@ class Trace:
                 if not isinstance(call, ast.Call):
                     return False
                 if node is not call.func:
+                    memory = isinstance(parent, ast.keyword) and _MEMORY.match(parent.arg or "")
+                    if memory and asked_once(place.module, place.function, call):
+                        return False
                     if self._is_sent(node, parent, call, place, way):
                         return True
                     if not self._gives_back(call, place):
