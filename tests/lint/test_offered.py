@@ -100,3 +100,35 @@ def test_what_is_replaced_in_a_text_that_is_read(tmp_path: Path) -> None:
     assert codes(tmp_path / "tested", a__py=program, texts__yaml=without, test_a__py=test) == []
     shown = REPLACES.format(read="yaml.safe_load(file)['base']", system="f'{system} Now: {day}'")
     assert codes(tmp_path / "shown", a__py=shown, texts__yaml=without) == ["CSF101"]
+
+
+NAMED = """
+from datetime import datetime
+
+from desk.texts import ENVIRONMENT
+
+
+def render(name, **fields):
+    return ENVIRONMENT.get_template(f"{name}_1.0.j2").render(**fields)
+
+
+def build(question, history):
+    now = datetime.now().isoformat()
+    system = render("clerk_system", now=now, place="the desk")
+    return [{"role": "system", "content": system}, *history]
+"""
+OTHER = "It is {{ now }} at {{ place }}.\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("You work at {{ place }}.\n", []),
+        ("You work at {{ place }}. It is {{ now }}.\n", ["CSF101"]),
+        ("{% include 'clerk_user_1.0.j2' %}\n", ["CSF101"]),
+    ],
+)
+def test_the_template_that_a_call_names(tmp_path: Path, text: str, found: list[str]) -> None:
+    write(tmp_path, {"app.py": NAMED, "texts/clerk_system_1.0.j2": text, "texts/clerk_user_1.0.j2": OTHER})
+    codes = [code for name, _, code in places(lint([tmp_path], cache=False).findings) if name == "app.py"]
+    assert codes == found

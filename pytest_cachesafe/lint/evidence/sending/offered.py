@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pytest_cachesafe.lint.evidence.trees import spelt
 from pytest_cachesafe.lint.flow.filled import OFFERED
 from pytest_cachesafe.lint.parse import tree_of
 from pytest_cachesafe.lint.path_kinds import is_test_path
@@ -42,6 +43,10 @@ _LARGEST = 1_000_000
 _MOST = 20_000
 # A few files and no text beside them: the template lies elsewhere.
 _FEWEST = 20
+_FILLS = re.compile(r"(?:^|_)(?:render|fill|format|load|get)_?(?:\w+_)?(?:template|prompt)|^render$|^render_")
+# Shorter words name no file; a template that takes in another one prints what that prints.
+_SHORTEST = 3
+_TAKES_IN = re.compile(rb"\{%-?\s*(?:include|extends|import|from)\b|\{\{\s*[>#]")
 _DOCUMENTED = re.compile(
     r"^(?:readme|changelog|contributing|license|news|history|pyproject|setup|tox|requirements|package(?:-lock)?)\b",
     re.IGNORECASE,
@@ -57,11 +62,15 @@ class Offered:
         self._read = read
         self._known: dict[str, bool] = {}
         self._texts: list[str] | None = None
+        self._last: tuple[str, list[ast.Call]] | None = None
 
     def printed(self, arrival: Arrival) -> Arrival | None:
         """The arrival without values that no text of the project prints; None where nothing is left."""
         taints = tuple(
-            t for t in arrival.taints if all(map(self._is_printed, (*_names(t.steps), *self._replaced(t.source))))
+            t
+            for t in arrival.taints
+            if all(map(self._is_printed, (*_names(t.steps), *self._replaced(t.source))))
+            and self._is_named(t.source, t.steps)
         )
         if len(taints) == len(arrival.taints):
             return arrival
@@ -88,6 +97,41 @@ class Offered:
         shown = re.search(rf"""\bf["'][^\n]*\{{{word}\b|\+\s*{word}\b|\b{word}\s*\+""", text)
         return () if shown is not None else (given[1],)
 
+    def _is_named(self, source: Source, steps: Iterable[Step]) -> bool:
+        """Whether the template prints a value, where the call that it is given to names one that lies beside the code:
+        `render("clerk_system", now=now)` and `clerk_system_1.0.j2`. Of other calls nothing is asked."""
+        name = source.span.filename
+        rows = {step.row for step in steps if step.filename == name} if name.endswith(".py") else set()
+        given = self._given_name(source) if rows else None
+        for call in self._calls(name) if rows else ():
+            if call.lineno not in rows:
+                continue
+            keys = [k.arg for k in call.keywords if k.arg and _holds(k.value, source, given)]
+            texts = self._named(call) if keys else []
+            if texts and not any(map(_TAKES_IN.search, texts)):
+                places = [_placeholder(key) for key in keys]
+                return any(place.search(line) for text in texts for line in _lines(text) for place in places)
+        return True
+
+    def _calls(self, name: str) -> list[ast.Call]:
+        """The calls of a file that fill a template by its name; the reports of one file come in turn."""
+        if self._last is None or self._last[0] != name:
+            tree = tree_of(self._read(name) or b"")
+            calls = [n for n in ast.walk(tree) if isinstance(n, ast.Call) and n.keywords] if tree is not None else []
+            self._last = name, [n for n in calls if n.args and _word(n.args[0]) and _FILLS.search(spelt(n.func))]
+        return self._last[1]
+
+    def _given_name(self, source: Source) -> str | None:
+        """The name that is given a value where it is read."""
+        rows = (self._read(source.span.filename) or b"").decode("utf-8", "replace").splitlines()
+        found = _GIVEN.match(rows[source.span.row - 1]) if source.span.row <= len(rows) else None
+        return None if found is None else found[1]
+
+    def _named(self, call: ast.Call) -> list[bytes]:
+        """The texts beside the code whose files begin with the word that a call is given first."""
+        name = _word(call.args[0])
+        return [_content(path) for path in self._text_files() or () if os.path.basename(path).startswith(name)]
+
     def _is_printed(self, name: str) -> bool:
         known = self._known.get(name)
         if known is None:
@@ -96,13 +140,7 @@ class Offered:
 
     def _found(self, name: str) -> bool:
         word = name.encode("utf-8", "surrogatepass")
-        # `{now}`, `{{ now | date }}`, `{% if now %}`, `${now}`, `$now`, `%(now)s`, `<now>`, `[now]`.
-        # In a tag of a template the name stands anywhere: `{% if now %}`.
-        place = re.compile(
-            rf"\{{[{{%]?[^{{}}\n]*?\b{re.escape(name)}\b|\$\{{?{re.escape(name)}\b|%\({re.escape(name)}\)"
-            rf"|<{re.escape(name)}>|\[{re.escape(name)}\]",
-            re.IGNORECASE,
-        )
+        place = _placeholder(name)
         for file in self._files:
             # A text that only a test fills is sent by nobody.
             data = None if is_test_path(file) else self._read(file)
@@ -112,11 +150,7 @@ class Offered:
         if texts is None or (not texts and len(self._files) < _FEWEST):
             return True
         for path in texts:
-            try:
-                with open(path, "rb") as stream:
-                    data = stream.read()
-            except OSError:
-                continue
+            data = _content(path)
             if word in data and any(place.search(line) and not _F_STRING.search(line) for line in _lines(data)):
                 return True
         return False
@@ -143,6 +177,33 @@ class Offered:
 
 # Code in a document: its braces are no placeholders.
 _F_STRING = re.compile(r"\b[fF]r?[\"']")
+
+
+def _holds(value: ast.expr, source: Source, given: str | None) -> bool:
+    """Whether an argument is a source, or the name that its row gives it."""
+    if isinstance(value, ast.Name):
+        return value.id == given
+    return (value.lineno, value.col_offset + 1) == (source.span.row, source.span.column)
+
+
+def _word(value: ast.expr) -> str:
+    text = value.value if isinstance(value, ast.Constant) else ""
+    return os.path.basename(text) if isinstance(text, str) and len(text) > _SHORTEST else ""
+
+
+def _placeholder(name: str) -> re.Pattern[str]:
+    # `{now}`, `{{ now | date }}`, `{% if now %}`, `${now}`, `$now`, `%(now)s`, `<now>`, `[now]`.
+    # In a tag of a template the name stands anywhere: `{% if now %}`.
+    word = re.escape(name)
+    return re.compile(rf"\{{[{{%]?[^{{}}\n]*?\b{word}\b|\$\{{?{word}\b|%\({word}\)|<{word}>|\[{word}\]", re.IGNORECASE)
+
+
+def _content(path: str) -> bytes:
+    try:
+        with open(path, "rb") as stream:
+            return stream.read()
+    except OSError:
+        return b""
 
 
 def _names(steps: Iterable[Step]) -> Iterator[str]:
