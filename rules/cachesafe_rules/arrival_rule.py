@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from heapq import heappop, heappush
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from cachesafe_rules.api import Context, Report, Rule
@@ -24,9 +26,31 @@ def in_template(arrival: Arrival, source: Source) -> bool:
     return arrival.part == "template" or not source.span.filename.endswith((".py", ".pyi"))
 
 
-def joined(steps: Sequence[Step]) -> tuple[Step, ...]:
-    """Several ways one after the other; a step that they share is told once, where the last of them comes by."""
-    return tuple(reversed(dict.fromkeys(reversed(steps))))
+def joined(ways: Sequence[Sequence[Step]]) -> tuple[Step, ...]:
+    """Several ways one after the other; a step that they share is told once, in the order that each of them has."""
+    order = {step: at for at, step in enumerate(dict.fromkeys(step for way in ways for step in way))}
+    behind: dict[Step, set[Step]] = {step: set() for step in order}
+    before = dict.fromkeys(order, 0)
+    for way in ways:
+        steps = tuple(dict.fromkeys(way))
+        for first, second in pairwise(steps):
+            if second not in behind[first]:
+                behind[first].add(second)
+                before[second] += 1
+    left = iter(order)
+    ready = [(at, step) for step, at in order.items() if not before[step]]
+    told: dict[Step, None] = {}
+    while len(told) < len(order):
+        # Without any: two ways pass the same places in opposite order.
+        step = heappop(ready)[1] if ready else next(one for one in left if one not in told)
+        if step in told:
+            continue
+        told[step] = None
+        for one in behind[step]:
+            before[one] -= 1
+            if not before[one]:
+                heappush(ready, (order[one], one))
+    return tuple(told)
 
 
 class ArrivalRule(Rule):
@@ -57,13 +81,13 @@ class ArrivalRule(Rule):
         """The report on these taints of one arrival."""
         ordered = sorted(taints, key=_worst_first)
         source = ordered[0].source
-        steps = [step for taint in ordered for step in _way(arrival, taint)]
+        ways = [_way(arrival, taint) for taint in ordered]
         return Report(
             message=sentence(source, arrival.sink),
             span=arrival.span,
             severity=severity(source),
             confidence="medium" if source.kind in _MEDIUM else "high",
-            steps=joined(steps),
+            steps=joined(ways),
             group=arrival.function or None,
             help=remedy(source),
             data={

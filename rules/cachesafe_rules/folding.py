@@ -113,18 +113,18 @@ def _merged(group: list[Told]) -> Told:
     others = [told for told in group[1:] if told != group[0]]
     if not others:
         return rule, first
-    steps = list(first.steps)
+    ways = [list(first.steps)]
     also = list(first.data.get("also", ()))
     sources = list(first.data.get("sources", ()))
     for other, report in others:
-        steps.extend(_steps(report))
+        ways.append(_steps(report))
         also.append({"code": other.code, "name": other.name, "row": report.span.row, "message": report.message})
         also.extend(report.data.get("also", ()))
         sources.extend(s for s in report.data.get("sources", ()) if s not in sources)
     data = {**first.data, "also": _unique(also)}
     if sources:
         data["sources"] = sources
-    return rule, replace(first, steps=joined(steps), data=data)
+    return rule, replace(first, steps=joined(ways), data=data)
 
 
 def _steps(report: Report) -> list[Step]:
