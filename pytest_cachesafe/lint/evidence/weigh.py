@@ -14,6 +14,7 @@ from pytest_cachesafe.lint.evidence.running.unpassed import Unpassed
 from pytest_cachesafe.lint.evidence.sending.appended import Appended
 from pytest_cachesafe.lint.evidence.sending.bare import Bare
 from pytest_cachesafe.lint.evidence.sending.kept_texts import KeptTexts
+from pytest_cachesafe.lint.evidence.sending.left_behind import LeftBehind
 from pytest_cachesafe.lint.evidence.sending.newest import Newest
 from pytest_cachesafe.lint.evidence.sending.tool_dicts import ToolDicts
 from pytest_cachesafe.lint.evidence.sending.windows import Windows
@@ -54,13 +55,14 @@ def weighed(
     appended = Appended(files, read)
     bare = Bare(read)
     others = ToolDicts(read)
+    left_behind = LeftBehind(read, shown.is_alone)
     windows = Windows(files, read, shown.is_alone)
     return {
         name: [
             (r, report)
             for r, report in reports
             if not (unpassed.holds(report) or last.holds(r.code, report) or windows.holds(r.code, report))
-            and not any(one.holds(report) for one in (kept, newest, appended, bare, others))
+            and not any(one.holds(report) for one in (kept, newest, appended, bare, others, left_behind))
         ]
         for name, reports in left.items()
     }
