@@ -93,8 +93,9 @@ def _gathered(findings: Sequence[Finding]) -> Sequence[Finding]:
     if len(findings) < 2:
         return findings
     from pytest_cachesafe.lint.handed_on import gathered
+    from pytest_cachesafe.lint.masked import unmasked
 
-    return gathered(findings)
+    return unmasked(gathered(findings))
 
 
 def _switched_on(run: Run, findings: Sequence[Finding]) -> list[Finding]:

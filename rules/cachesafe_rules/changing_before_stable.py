@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.assembled import assembled_lists
@@ -21,9 +22,20 @@ _SYSTEM = ("system", "instructions", "system_prompt", "system_instruction", "sys
 _ENOUGH = 200
 # Words of helpers that make several blocks, the first of them with a marker.
 _SPLITS = frozenset({"cache", "cached", "cacheable", "caching", "blocks", "split"})
-# Function, place, what changes and what stands behind it.
-# Function, place, what changes, what stands behind it, and the row in which that is added where it is seen.
-_Found = tuple[str, Span, str, str, int]
+
+
+class _Found(NamedTuple):
+    """`behind` is what stands behind the text that changes, `history` the name of the chat if that does, `lost` the row
+    in which it is added where that is seen."""
+
+    function: str
+    span: Span
+    what: str
+    behind: str
+    history: str = ""
+    lost: int = 0
+
+
 _HELP = "fixed text first, then the history; what the turn brings goes into the newest user message"
 
 
@@ -133,14 +145,14 @@ class ChangingBeforeStable(Rule):
     def check(self, context: Context) -> Iterator[Report]:
         shape = shape_of(context.view)
         seen: set[Span] = set()
-        for function, span, what, behind, lost in [*_in_lists(shape), *_in_fields(shape)]:
-            if span not in seen:
-                seen.add(span)
+        for found in [*_in_lists(shape), *_in_fields(shape)]:
+            if found.span not in seen:
+                seen.add(found.span)
                 yield Report(
-                    f"{what} changes with every turn and stands before {behind}",
-                    span,
+                    f"{found.what} changes with every turn and stands before {found.behind}",
+                    found.span,
                     help=_HELP,
-                    data={"what": what, "function": function, "lost": lost},
+                    data={w: getattr(found, w) for w in ("what", "function", "history", "lost")},
                 )
 
 
@@ -157,28 +169,30 @@ def _in_lists(shape: Shape) -> Iterator[_Found]:
                 # Behind what somebody said it is a note at the end, not the head of the chat.
                 is_head = all(before.role in ("system", "*") for before in found.items[:number])
                 if is_head and (inner := _before_text(shape, found.function, item.content)):
-                    yield found.function, item.expr.span, inner, "fixed text", 0
+                    history = behind[1] if behind is not None else ""
+                    yield _Found(found.function, item.expr.span, inner, "fixed text", history)
                     continue
             if behind is None:
                 continue
             if item.role == "*":
                 star = item.expr.items[0] if item.expr.kind == "star" else item.expr
                 if not is_history(star) and (what := changing_value(shape, found.function, star)):
-                    yield found.function, item.expr.span, what, *behind
+                    yield _Found(found.function, item.expr.span, what, *behind)
             elif item.content is not None and (what := changing_value(shape, found.function, item.content)):
-                yield found.function, item.expr.span, what, *behind
+                yield _Found(found.function, item.expr.span, what, *behind)
 
 
-def _stable_behind(shape: Shape, found: MessageList, number: int) -> tuple[str, int] | None:
-    """What of the list stays and stands behind an item, and its row: the history, or a message of fixed text."""
+def _stable_behind(shape: Shape, found: MessageList, number: int) -> tuple[str, str, int] | None:
+    """What of the list stays and stands behind an item, with the history's name and the row: the history, or a message
+    of fixed text."""
     for later in found.items[number + 1 :]:
         star = later.expr.items[0] if later.expr.kind == "star" else later.expr
         if later.role == "*" and is_history(star):
-            return f"the history ({spelt(star)})", star.span.row
+            return f"the history ({spelt(star)})", spelt(star), star.span.row
         if later.role == "system" and later.content is not None:
             content = shape.resolve(found.function, later.content)
             if content.kind == "constant" or is_constant_name(later.content):
-                return "a fixed system message", later.expr.span.row
+                return "a fixed system message", "", later.expr.span.row
     return None
 
 
@@ -194,11 +208,11 @@ def _in_fields(shape: Shape) -> Iterator[_Found]:
             if text.kind == "list":
                 yield from _in_blocks(shape, request.function, text)
             elif what := _before_text(shape, request.function, text):
-                yield request.function, text.span, what, "fixed text", 0
+                yield _Found(request.function, text.span, what, "fixed text", chat or "")
             elif _split_for_cache(shape, request.function, text):
                 continue
             elif chat and (what := changing_value(shape, request.function, request.fields[field])):
-                yield request.function, text.span, what, f"the history ({chat})", 0
+                yield _Found(request.function, text.span, what, f"the history ({chat})", chat)
 
 
 def _split_for_cache(shape: Shape, function: str, text: Expr) -> bool:
@@ -237,7 +251,7 @@ def _in_blocks(shape: Shape, function: str, blocks: Expr) -> Iterator[_Found]:
         if text is not None and (what := changing_value(shape, function, text)):
             later = [shape.resolve(function, after) for after in texts[number + 1 :] if after is not None]
             if static_length(later) >= _ENOUGH:
-                yield function, blocks.items[number].span, what, "a fixed block", 0
+                yield _Found(function, blocks.items[number].span, what, "a fixed block")
 
 
 def _before_text(shape: Shape, function: str, content: Expr) -> str | None:

@@ -132,10 +132,10 @@ class SlidingWindow(Rule):
     def check(self, context: Context) -> Iterator[Report]:
         shape = shape_of(context.view)
         seen: set[Span] = set()
-        for span, what, group in [
+        for span, what, function, names in [
             *_sliced(shape),
             *_dropped(shape),
-            *((span, what, None) for span, what in (*_bounded(shape), *configured(shape))),
+            *((span, what, "", ()) for span, what in (*_bounded(shape), *configured(shape))),
         ]:
             if span not in seen:
                 seen.add(span)
@@ -143,7 +143,9 @@ class SlidingWindow(Rule):
                     f"{what} is a sliding window: with each new message the front of the request is another one",
                     span,
                     help=_HELP,
-                    group=group,
+                    # Cuts of one list in one function, as in the branches of an `if`, are one window.
+                    group=f"window of {names[0]} in {function}" if function else None,
+                    data={"function": function, "names": list(names)} if function else {},
                 )
         for span, what in _fitted(shape):
             if span not in seen:
@@ -185,13 +187,8 @@ def is_tail(expr: Expr) -> bool:
     return len(lower.items) == 1 or (first.call is not None and first.call.name == "len")
 
 
-# A place, how it is told, and what it has in common with others.
-_Found = tuple[Span, str, str | None]
-
-
-def _group(function: str, name: str) -> str | None:
-    """Cuts of one list in one function, as in the branches of an `if`, are one window."""
-    return f"window of {name} in {function}" if function else None
+# A place, how it is told, the function, and what the list is called there, first before it is cut.
+_Found = tuple[Span, str, str, tuple[str, ...]]
 
 
 def _sliced(shape: Shape) -> Iterator[_Found]:
@@ -210,7 +207,8 @@ def _sliced(shape: Shape) -> Iterator[_Found]:
             continue
         if is_tail(expr) or (_drops_first(expr) and _counts(part.conditions)):
             name = spelt(expr.items[0])
-            yield expr.span, f"{name}[{'-n' if is_tail(expr) else 'n'}:]", _group(part.function, name)
+            cut = [b.target.name for b in shape.view.bindings if b.value is expr and b.target and b.target.name]
+            yield expr.span, f"{name}[{'-n' if is_tail(expr) else 'n'}:]", part.function, (name, *cut)
 
 
 def _of_history(shape: Shape, function: str, expr: Expr) -> bool:
@@ -247,7 +245,7 @@ def _dropped(shape: Shape) -> Iterator[_Found]:
             and _free(shape, call.function, call.conditions)
             and (method == "popleft" or _counts(call.conditions))
         ):
-            yield call.span, f"{call.name}(…)", _group(call.function, root)
+            yield call.span, f"{call.name}(…)", call.function, (root,)
     for binding in shape.view.bindings:
         target = binding.target
         if (
@@ -264,7 +262,7 @@ def _dropped(shape: Shape) -> Iterator[_Found]:
                 and _free(shape, binding.function, binding.conditions)
                 and _counts(binding.conditions)
             ):
-                yield binding.span, f"del {name}[…]", _group(binding.function, name)
+                yield binding.span, f"del {name}[…]", binding.function, (name,)
 
 
 def _front(key: Expr) -> bool:

@@ -97,9 +97,7 @@ def _is_unread(name: str, function: Function, hops: int) -> bool:
     if any(isinstance(n, ast.Call) and called(n) in ("locals", "vars", "globals", "eval", "exec") for n in inside):
         return False
     above = parents(function)
-    return all(
-        not isinstance(node.ctx, ast.Load) or _is_dropped(node, name, function, above, hops) for _, node in own
-    )
+    return all(not isinstance(node.ctx, ast.Load) or _is_dropped(node, name, function, above, hops) for _, node in own)
 
 
 def _is_dropped(node: ast.expr, name: str, function: Function, above: dict[int, ast.AST], hops: int) -> bool:
