@@ -43,7 +43,8 @@ BACK = "return None"
 
 
 def found(root: Path, text: str) -> list[tuple[int, str]]:
-    write(root, {"desk/work.py": text, "app.py": "from desk import work\n\nwork.answer(1, {}, input())\nwork.other(1, {})\n"})
+    main = "from desk import work\n\nwork.answer(1, {}, input())\nwork.other(1, {})\n"
+    write(root, {"desk/work.py": text, "app.py": main})
     return [(row, code) for _, row, code in places(lint([root], cache=False).findings)]
 
 
@@ -59,7 +60,7 @@ def test_a_window_behind_a_fixed_text_is_told_by_itself(tmp_path: Path) -> None:
     assert found(tmp_path, NODE.format(first="prompt = RULES", again=BACK)) == [(7, "CSF303"), (17, "CSF303")]
 
 
-@pytest.mark.parametrize(("again", "rows"), [(SAME, [11]), (NEXT, [11, 15])])
+@pytest.mark.parametrize(("again", "rows"), [(SAME, [11]), (NEXT, [11, 14])])
 def test_the_same_text_in_a_second_try_is_no_report_of_its_own(tmp_path: Path, again: str, rows: list[int]) -> None:
     told = found(tmp_path, NODE.format(first=CHANGING, again=again))
     assert [row for row, code in told if code == "CSF301"] == rows
