@@ -57,6 +57,9 @@ FORMS = [
     "format(datetime.now(), {!r})",
     "time.strftime({!r})",
     "datetime.strftime(datetime.now(), {!r})",
+    # The name of the zone, the city: what is put into a format prints nothing of the clock.
+    "datetime.now().strftime(f{!r} f' {{q}}')",
+    "time.strftime(f' {{q}} ' {!r})",
 ]
 
 
@@ -154,3 +157,22 @@ def test_sanitizers_that_the_project_names() -> None:
     )
     own = Settings(Path("project"), sanitizers=("pinned",))
     assert lint_text(program, settings=own) == []
+
+
+@pytest.mark.parametrize(
+    ("since", "told"),
+    [
+        ("int(time.time() - start)", "every second"),
+        ("int((time.time() - start) / 60)", "every minute"),
+        ("round((time.time() - start) / 60)", "every minute"),
+        ("(time.time() - start) // 60", "every minute"),
+        ("int((time.time() - start) / 3600)", "every hour"),
+        ("round((time.time() - start) / 86400)", "once a day"),
+    ],
+)
+def test_a_duration_changes_with_its_unit(since: str, told: str) -> None:
+    (found,) = lint_text(
+        "import time\n\n\ndef build(start, q):\n"
+        f'    return [{{"role": "system", "content": f"It lasts: {{{since}}}"}}, {{"role": "user", "content": q}}]\n'
+    )
+    assert told in found.message

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
-from pytest_cachesafe.lint.flow.values import NOTHING
+from pytest_cachesafe.lint.flow.values import NOTHING, Const
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.values import Value
 
 __all__ = ["Arguments"]
+
+_FORMAT = re.compile(r"fmt|format", re.IGNORECASE)
 
 
 class Arguments:
@@ -28,6 +31,20 @@ class Arguments:
         """All values."""
         out = [*self.positional, *(v for v, _ in self.keywords.values())]
         return [*out, self.rest] if self.rest is not NOTHING else out
+
+    def written(self, at: int) -> str | None:
+        """The text of a positional argument; of an f-string what is fixed in it, unless a part is called a format."""
+        if at >= len(self.positional):
+            return None
+        shape, node = self.positional[at].shape, self.nodes[at]
+        if isinstance(shape, Const) and isinstance(shape.value, str):
+            return shape.value
+        if isinstance(node, ast.JoinedStr) and not any(
+            isinstance(n, ast.Name | ast.Attribute) and _FORMAT.search(n.id if isinstance(n, ast.Name) else n.attr)
+            for n in ast.walk(node)
+        ):
+            return "".join(str(part.value) for part in node.values if isinstance(part, ast.Constant))
+        return None
 
     def first(self, *names: str) -> tuple[Value, ast.expr] | None:
         """The argument of one of these names, or else the first positional one."""

@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["GRANULARITIES", "coarser", "of_attribute", "of_format", "of_replace", "of_spec", "rank", "tells_zone_only"]
+__all__ = [
+    "GRANULARITIES",
+    "coarser",
+    "of_attribute",
+    "of_divisor",
+    "of_format",
+    "of_replace",
+    "of_spec",
+    "rank",
+    "tells_zone_only",
+]
 
 # From fine to coarse.
 GRANULARITIES = ("microsecond", "second", "minute", "hour", "day", "month", "year")
@@ -61,6 +71,11 @@ def of_attribute(name: str) -> str | None:
         "tm_year": "year",
     }.get(name, name)
     return name if name in GRANULARITIES else None
+
+
+def of_divisor(seconds: float) -> str | None:
+    """`int(seconds / 60)` changes with the minute."""
+    return "day" if seconds >= 86400 else "hour" if seconds >= 3600 else "minute" if seconds >= 60 else None
 
 
 def of_replace(zeroed: set[str]) -> str | None:

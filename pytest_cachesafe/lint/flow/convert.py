@@ -21,7 +21,6 @@ from pytest_cachesafe.lint.flow.values import (
     Obj,
     ParamShape,
     PartShape,
-    Shape,
     Value,
     join_all,
 )
@@ -72,20 +71,27 @@ def converted(engine: Engine, frame: Frame, node: ast.Call, name: str, last: str
     if last in ("str", "repr", "format") and arguments.positional:
         value = order_told(frame, node, shown(engine, frame, arguments.positional[0], node))
         if last == "format" and len(arguments.positional) > 1:
-            return _cut_by(value, arguments.positional[1].shape)
+            return _cut_by(value, arguments.written(1))
         return value
-    if last == "int" and arguments.positional:
-        return cut(arguments.positional[0].text(), "second")
+    if last in ("int", "round") and len(arguments.positional) == 1:
+        return cut(arguments.positional[0].text(), clock.of_divisor(_divisor(arguments.nodes[0])) or "second")
     if last == "dumps":
         atoms = arguments.positional[0].all_atoms() if arguments.positional else EMPTY
         return order_told(frame, node, Value(atoms)) if atoms else NOTHING
     if name.endswith("random.Random") and not arguments.positional:
         return Value(shape=Ext("random"))
     if last == "strftime" and len(arguments.positional) == 2 and not name.startswith("time."):
-        return _cut_by(arguments.positional[0].text(), arguments.positional[1].shape)
+        return _cut_by(arguments.positional[0].text(), arguments.written(1))
     if last == "strftime" and name.startswith("time.") and len(arguments.positional) > 1:
         return formatted_clock(arguments.positional[1].text(), last, arguments)
     return None
+
+
+def _divisor(node: ast.expr) -> float:
+    """What a quotient is divided by: 3600 in `seconds / 3600`."""
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and isinstance(node.right, ast.Constant):
+        return node.right.value if isinstance(node.right.value, int | float) else 1
+    return 1
 
 
 def handed_on(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments: Arguments) -> Value:
@@ -150,14 +156,12 @@ def _fields_of(engine: Engine, value: Value, shape: Obj) -> Value:
 def formatted_clock(value: Value, last: str, arguments: Arguments) -> Value:
     """A clock that is printed where it is read, by `strftime(format)`."""
     if last == "strftime" and arguments.positional:
-        return _cut_by(value, arguments.positional[0].shape)
+        return _cut_by(value, arguments.written(0))
     return value
 
 
-def _cut_by(value: Value, spec: Shape | None) -> Value:
+def _cut_by(value: Value, spec: str | None) -> Value:
     """A clock after a format string, where that is known."""
-    if isinstance(spec, Const) and isinstance(spec.value, str):
-        if clock.tells_zone_only(spec.value):
-            return NOTHING
-        return cut(value, clock.of_format(spec.value))
-    return value
+    if spec is None:
+        return value
+    return NOTHING if clock.tells_zone_only(spec) else cut(value, clock.of_format(spec))

@@ -190,13 +190,8 @@ def _dict_method(
 def _clock_method(receiver: Value, name: str, arguments: Arguments) -> Value | None:
     """Methods that format or cut a clock; None for any other."""
     if name == "strftime" and receiver.atoms:
-        spec = arguments.positional[0].shape if arguments.positional else None
-        if isinstance(spec, Const) and isinstance(spec.value, str) and clock.tells_zone_only(spec.value):
-            return NOTHING
-        return cut(
-            Value(receiver.atoms),
-            clock.of_format(spec.value) if isinstance(spec, Const) and isinstance(spec.value, str) else None,
-        )
+        written = arguments.written(0) or ""
+        return NOTHING if clock.tells_zone_only(written) else cut(Value(receiver.atoms), clock.of_format(written))
     if name in ("date", "to_date_string") and not arguments.positional:
         return cut(Value(receiver.atoms), "day")
     if name in ("weekday", "isoweekday", "isocalendar", "toordinal"):

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.model import Step
+from pytest_cachesafe.lint.flow import clock
 from pytest_cachesafe.lint.flow.assign import assign
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
 from pytest_cachesafe.lint.flow.derive import cut, fallback
@@ -73,15 +74,11 @@ def evaluate_binary(engine: Engine, frame: Frame, node: ast.BinOp) -> Value:
             ),
         )
     if (
-        isinstance(node.op, (ast.FloorDiv, ast.Mod))
+        isinstance(node.op, ast.FloorDiv)
         and isinstance(right.shape, Const)
         and isinstance(right.shape.value, (int, float))
     ):
-        size = right.shape.value
-        if isinstance(node.op, ast.FloorDiv):
-            return cut(
-                left.text(), "day" if size >= 86400 else "hour" if size >= 3600 else "minute" if size >= 60 else None
-            )
+        return cut(left.text(), clock.of_divisor(right.shape.value))
     if isinstance(node.op, ast.Div):
         # Paths, known by their last part; quotients of clocks are durations.
         part = right.shape if isinstance(right.shape, Const) and isinstance(right.shape.value, str) else None
