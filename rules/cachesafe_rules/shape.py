@@ -326,12 +326,21 @@ _MUTATORS = frozenset(
 )
 
 
+def _is_all_of(target: Expr) -> bool:
+    """`x[:] = …`: the list stays, all that is in it is another one."""
+    if target.kind != "subscript" or target.items[1].kind != "slice":
+        return False
+    return all(item.kind == "constant" and item.value is None for item in target.items[1].items)
+
+
 def _unpacked(binding: Binding) -> Iterator[tuple[Expr, Binding]]:
-    """The names that a statement binds; `a, b = x, y` is two bindings."""
+    """The names that a statement binds; `a, b = x, y` is two bindings, `a[:] = x` gives `a` other items."""
     target, value = binding.target, binding.value
     if target is None:
         return
-    if target.kind not in ("tuple", "list"):
+    if _is_all_of(target):
+        yield target.items[0], replace(binding, target=target.items[0])
+    elif target.kind not in ("tuple", "list"):
         yield target, binding
     elif value is not None and value.kind in ("tuple", "list") and len(value.items) == len(target.items):
         for name, part in zip(target.items, value.items, strict=True):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
+from cachesafe_rules.batches import dropped_at_once
 from cachesafe_rules.expressions import is_history, last_part, name_words, spelt
 from cachesafe_rules.lasting import begins, is_short
 from cachesafe_rules.model import Condition, Expr, Span
@@ -38,6 +39,9 @@ class SlidingWindow(Rule):
       its tools, drops nothing.
     - The cut is done again turn by turn: not in a constructor or a function that loads a chat, not on demand, and not
       to a list that the same function begins anew and fills without a loop, which never gets longer.
+    - It drops few messages at a time. `if len(history) > 60: history = history[-20:]` moves the front once in forty
+      messages, if the list itself is cut, not a copy for one request; from eight messages on (four turns) nothing is
+      said, below that the report names the number. Limits that are no numbers are taken to drop one by one.
     - It keeps the newest messages, by their place. What reads a chat with a limit (`get_history(limit=20)`) counts
       where the end is seen to be taken: by the project's own function of that name, or by whoever turns its result
       round. Of a reader from elsewhere the name says enough. What is chosen for the question is no window.
@@ -121,6 +125,14 @@ class SlidingWindow(Rule):
             "        print(message['content'])\n"
             "    return client.chat.completions.create(model='m', messages=messages)\n"
         ),
+        Example(
+            "class Bot:\n"
+            "    def ask(self, text):\n"
+            "        self.history.append({'role': 'user', 'content': text})\n"
+            "        if len(self.history) > 60:\n"
+            "            self.history = self.history[-20:]\n"
+            "        return self.client.chat.completions.create(model='m', messages=self.history)\n"
+        ),
         Example("def newest(messages):\n    last = messages[-1:]\n    return {'model': 'm', 'messages': last}\n"),
         Example(
             "def make_title(client, messages):\n"
@@ -132,15 +144,16 @@ class SlidingWindow(Rule):
     def check(self, context: Context) -> Iterator[Report]:
         shape = shape_of(context.view)
         seen: set[Span] = set()
-        for span, what, function, names in [
+        for span, what, function, names, step in [
             *_sliced(shape),
             *_dropped(shape),
-            *((span, what, "", ()) for span, what in (*_bounded(shape), *configured(shape))),
+            *((span, what, "", (), 1) for span, what in (*_bounded(shape), *configured(shape))),
         ]:
-            if span not in seen:
+            if span not in seen and step < _SELDOM:
                 seen.add(span)
+                often = "with each new message" if step < 2 else f"every {step} messages"
                 yield Report(
-                    f"{what} is a sliding window: with each new message the front of the request is another one",
+                    f"{what} is a sliding window: {often} the front of the request is another one",
                     span,
                     help=_HELP,
                     # Cuts of one list in one function, as in the branches of an `if`, are one window.
@@ -187,8 +200,11 @@ def is_tail(expr: Expr) -> bool:
     return len(lower.items) == 1 or (first.call is not None and first.call.name == "len")
 
 
-# A place, how it is told, the function, and what the list is called there, first before it is cut.
-_Found = tuple[Span, str, str, tuple[str, ...]]
+# A place, how it is told, the function, what the list is called there, first before it is cut, and how many messages
+# are dropped at once.
+_Found = tuple[Span, str, str, tuple[str, ...], int]
+# With so many messages, four turns, most requests find what was there before.
+_SELDOM = 8
 
 
 def _sliced(shape: Shape) -> Iterator[_Found]:
@@ -208,7 +224,8 @@ def _sliced(shape: Shape) -> Iterator[_Found]:
         if is_tail(expr) or (_drops_first(expr) and _counts(part.conditions)):
             name = spelt(expr.items[0])
             cut = [b.target.name for b in shape.view.bindings if b.value is expr and b.target and b.target.name]
-            yield expr.span, f"{name}[{'-n' if is_tail(expr) else 'n'}:]", part.function, (name, *cut)
+            step = dropped_at_once(shape, part.function, expr, part.conditions) or 1
+            yield expr.span, f"{name}[{'-n' if is_tail(expr) else 'n'}:]", part.function, (name, *cut), step
 
 
 def _of_history(shape: Shape, function: str, expr: Expr) -> bool:
@@ -245,7 +262,7 @@ def _dropped(shape: Shape) -> Iterator[_Found]:
             and _free(shape, call.function, call.conditions)
             and (method == "popleft" or _counts(call.conditions))
         ):
-            yield call.span, f"{call.name}(…)", call.function, (root,)
+            yield call.span, f"{call.name}(…)", call.function, (root,), 1
     for binding in shape.view.bindings:
         target = binding.target
         if (
@@ -262,7 +279,13 @@ def _dropped(shape: Shape) -> Iterator[_Found]:
                 and _free(shape, binding.function, binding.conditions)
                 and _counts(binding.conditions)
             ):
-                yield binding.span, f"del {name}[…]", binding.function, (name,)
+                yield binding.span, f"del {name}[…]", binding.function, (name,), _width(key)
+
+
+def _width(key: Expr) -> int:
+    """How many messages `del x[:20]` drops."""
+    lower, upper = (item.value for item in key.items[:2]) if key.kind == "slice" else (0, 1)
+    return upper - (lower or 0) if isinstance(upper, int) and isinstance(lower, int | None) else 1
 
 
 def _front(key: Expr) -> bool:
