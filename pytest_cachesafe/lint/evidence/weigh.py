@@ -9,6 +9,7 @@ from pytest_cachesafe.lint.evidence.mechanism import Mechanism
 from pytest_cachesafe.lint.evidence.prefix.last_lines import LastLines
 from pytest_cachesafe.lint.evidence.prefix.one_shot import OneShot
 from pytest_cachesafe.lint.evidence.running.called import Called
+from pytest_cachesafe.lint.evidence.running.copies import Copies
 from pytest_cachesafe.lint.evidence.running.overridden import Overridden
 from pytest_cachesafe.lint.evidence.running.unpassed import Unpassed
 from pytest_cachesafe.lint.evidence.sending.appended import Appended
@@ -17,6 +18,7 @@ from pytest_cachesafe.lint.evidence.sending.kept_texts import KeptTexts
 from pytest_cachesafe.lint.evidence.sending.left_behind import LeftBehind
 from pytest_cachesafe.lint.evidence.sending.newest import Newest
 from pytest_cachesafe.lint.evidence.sending.tool_dicts import ToolDicts
+from pytest_cachesafe.lint.evidence.sending.turn_ends import TurnEnds
 from pytest_cachesafe.lint.evidence.sending.windows import Windows
 
 if TYPE_CHECKING:
@@ -55,14 +57,17 @@ def weighed(
     appended = Appended(files, read)
     bare = Bare(read)
     others = ToolDicts(read)
+    copies = Copies(files, read)
     left_behind = LeftBehind(read, shown.is_alone)
+    turn_ends = TurnEnds(read)
     windows = Windows(files, read, shown.is_alone)
     return {
         name: [
             (r, report)
             for r, report in reports
             if not (unpassed.holds(report) or last.holds(r.code, report) or windows.holds(r.code, report))
-            and not any(one.holds(report) for one in (kept, newest, appended, bare, others, left_behind))
+            and not turn_ends.holds(r.code, report)
+            and not any(one.holds(report) for one in (kept, newest, appended, bare, others, left_behind, copies))
         ]
         for name, reports in left.items()
     }

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from pytest_cachesafe.lint.evidence.prefix.fixed import Files
 from pytest_cachesafe.lint.evidence.running.uses import parsed
+from pytest_cachesafe.lint.evidence.sending.measured import is_measured
 from pytest_cachesafe.lint.evidence.sending.written import TESTS, is_test, remembers, writes
 from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, parents, spelt
 from pytest_cachesafe.lint.path_kinds import is_test_path
@@ -93,12 +94,12 @@ class KeptTexts:
         if argument is not None and argument[3]:
             # A function of this file, by what it does with its parameter.
             same = self._seen[name].known.get(argument[2], ())
-            return bool(same) and all(_goes_nowhere(argument[1], one, _HOPS) for one in same)
+            return bool(same) and all(self._stays(argument[1], one, name) for one in same)
         if argument is not None:
             calls = self._calls(name, row, argument[2])
             return bool(calls) and all(writes(*call) for call in calls)
         if returned is None:
-            return sink.isidentifier() and _goes_nowhere(sink, function, _HOPS)
+            return sink.isidentifier() and self._stays(sink, function, name)
         if returned[1] == function.name:
             given = [node for node in own_nodes(function) if isinstance(node, ast.Return)]
             if given and all(_is_result(node) for node in given):
@@ -109,6 +110,10 @@ class KeptTexts:
                 return False
             found = True
         return found
+
+    def _stays(self, word: str, function: Function, name: str) -> bool:
+        """Whether a name's text is kept or shown, by itself or in all that functions of the file make of it."""
+        return _goes_nowhere(word, function, _HOPS) or is_measured(word, function, self._seen[name].known, _looks)
 
     def _calls(self, name: str, row: int, word: str) -> list[tuple[ast.Call, Function]]:
         function = self._seen.around(name, row)
@@ -175,13 +180,18 @@ def _goes(node: ast.expr, function: Function, hops: int, keeps: _Keeps = writes)
             return False
         if called(parent) == "TextContent":
             return _is_given_back(parent, above)
-        shows = _PRINTS.match(called(parent)) or _COUNTS.match(called(parent))
-        return shows is not None or keeps(parent, function)
+        return _looks(parent, function, keeps)
     if isinstance(parent, TESTS):
         return None if is_test(here, parent) else False
     if isinstance(parent, ast.Assign) and len(parent.targets) == 1 and isinstance(parent.targets[0], ast.Name):
         return bool(hops) and _goes_nowhere(parent.targets[0].id, function, hops - 1, keeps)
     return False
+
+
+def _looks(call: ast.Call, function: Function, keeps: _Keeps = writes) -> bool:
+    """Whether a call prints, counts or keeps what it is given."""
+    shows = _PRINTS.match(called(call)) or _COUNTS.match(called(call))
+    return shows is not None or keeps(call, function)
 
 
 def _is_given_back(call: ast.AST, above: dict[int, ast.AST]) -> bool:
