@@ -38,6 +38,9 @@ class SlidingWindow(Rule):
       its tools, drops nothing.
     - The cut is done again turn by turn: not in a constructor or a function that loads a chat, not on demand, and not
       to a list that the same function begins anew and fills without a loop, which never gets longer.
+    - The list can get longer than the window. What a LangGraph state holds does not where each run of the graph is
+      given a few messages, these take the place of older ones (the field has no reducer) or nothing keeps them (no
+      checkpointer), and no edge leads back.
     - It keeps the newest messages, by their place. What reads a chat with a limit (`get_history(limit=20)`) counts
       where the end is seen to be taken: by the project's own function of that name, or by whoever turns its result
       round. Of a reader from elsewhere the name says enough. What is chosen for the question is no window.
