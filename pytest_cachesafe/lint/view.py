@@ -7,7 +7,7 @@ of their own, so that no depth of operators or brackets can end in a RecursionEr
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from cachesafe_rules.model import (
@@ -22,10 +22,10 @@ from cachesafe_rules.model import (
     Taint,
 )
 from pytest_cachesafe.lint.lazy import LazyExpr, Maker, dotted
+from pytest_cachesafe.lint.leaving import leaves, reached
 
 __all__ = ["build_view", "release_view"]
 
-_LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 # Class names of messages by role (LangChain, LlamaIndex, OpenAI and pydantic-ai types).
 _ROLES = {
     "SystemMessage": "system", "SystemMessageParam": "system", "SystemPromptPart": "system",
@@ -64,8 +64,8 @@ class _Walk:
 
     # Statements
 
-    def block(self, statements: Iterable[ast.stmt], scope: _Scope) -> None:
-        for node in statements:
+    def block(self, statements: list[ast.stmt], scope: _Scope) -> None:
+        for node in reached(statements):
             kind = type(node)
             handler = _STATEMENTS.get(kind)
             if handler is not None:
@@ -73,7 +73,7 @@ class _Walk:
                 if isinstance(node, ast.If):
                     # Whatever follows runs only where no branch that leaves was taken.
                     for branch in _branches(node):
-                        if branch.body and isinstance(branch.body[-1], _LEAVES):
+                        if leaves(branch.body):
                             scope = scope.under(Condition("left", self.maker.expr(branch.test), negated=True))
             else:
                 self.expressions(node, scope)

@@ -35,6 +35,7 @@ from pytest_cachesafe.lint.flow.values import (
     Value,
     join,
 )
+from pytest_cachesafe.lint.leaving import leaves, reached
 from pytest_cachesafe.lint.tables import sinks, sources
 
 if TYPE_CHECKING:
@@ -49,12 +50,12 @@ _LOOPS_TWICE = 3
 
 
 def run_body(engine: Engine, frame: Frame, body: list[ast.stmt]) -> None:
-    """Run statements in order."""
+    """Run statements in order, as far as one can come."""
     if engine.nesting > DEEPEST:
         return
     engine.nesting += 2
     try:
-        for stmt in body:
+        for stmt in reached(body):
             handler = _HANDLERS.get(type(stmt))
             if handler is not None:
                 frame.stmt = stmt
@@ -183,7 +184,7 @@ def _branches(
     for i, body in enumerate(bodies):
         frame.env = {**start, **missed} if i else dict(start)
         run_body(engine, frame, body)
-        if not (body and isinstance(body[-1], (ast.Return, ast.Raise, ast.Continue, ast.Break))):
+        if not leaves(body):
             ends.append(frame.env)
     merged = ends[0] if ends else dict(start)
     for other in ends[1:]:

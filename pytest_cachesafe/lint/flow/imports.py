@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from pytest_cachesafe.lint.flow.frame import Frame
 from pytest_cachesafe.lint.flow.module import ClassInfo, FunctionInfo
 from pytest_cachesafe.lint.flow.values import Cls, Ext, Func, Lazy, ModShape, Value
+from pytest_cachesafe.lint.leaving import reached
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.engine import Engine
@@ -108,7 +109,7 @@ def resolve_dotted(engine: Engine, module: Module, env: dict[str, Value], name: 
 
 def hoist(engine: Engine, frame: Frame, body: list[ast.stmt]) -> None:
     """Bind functions and classes before the body runs: circular imports and calls ahead see them."""
-    for stmt in body:
+    for stmt in reached(body):
         if isinstance(stmt, (ast.FunctionDef, ast.AsyncFunctionDef)):
             info = FunctionInfo(stmt, frame.module, stmt.name, None, None)
             info.is_tool = engine.tables.is_tool_function(info.decorators)
