@@ -17,6 +17,7 @@ from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.classes import find_method
 from pytest_cachesafe.lint.flow.definitions import define_class, define_function, import_from, import_modules
 from pytest_cachesafe.lint.flow.derive import iterated, taken
+from pytest_cachesafe.lint.flow.entries import entries
 from pytest_cachesafe.lint.flow.evaluate import DEEPEST, evaluate
 from pytest_cachesafe.lint.flow.marks import handed_over, new_mark
 from pytest_cachesafe.lint.flow.module import dotted_name
@@ -35,6 +36,7 @@ from pytest_cachesafe.lint.flow.values import (
     Value,
     join,
 )
+from pytest_cachesafe.lint.flow.walks import beneath, walked
 from pytest_cachesafe.lint.leaving import leaves, reached
 from pytest_cachesafe.lint.tables import sinks, sources
 
@@ -99,6 +101,8 @@ def _augmented(engine: Engine, frame: Frame, stmt: ast.AugAssign) -> None:
     value = evaluate(engine, frame, stmt.value)
     old = evaluate(engine, frame, stmt.target)
     if isinstance(old.shape, ListShape) or isinstance(value.shape, ListShape):
+        if isinstance(value.shape, ListShape):
+            value = Value(value.atoms, entries(engine, frame, stmt.target, value.shape), value.latent)
         new = added(engine, frame, old, value)
     elif isinstance(old.shape, DictShape) and isinstance(value.shape, DictShape):
         new = Value(
@@ -258,9 +262,16 @@ def _for(engine: Engine, frame: Frame, stmt: Any) -> None:
     if order:
         frame.orders.append((order, frozenset(frame.env)))
     outer, frame.rows = frame.rows, max(frame.rows, _rows(frame, stmt.iter))
-    for _ in _rounds(frame):
+    parts = walked(stmt)
+    if parts:
+        frame.path_parts.add(stmt.target.id)
+    for turn in _rounds(frame):
+        # A path has a part at least: what is walked down is not left as it was.
+        missed = beneath(frame, parts) if parts and not turn else {}
         bind(engine, frame, stmt.target, item)
-        _branches(engine, frame, stmt.body, [])
+        _branches(engine, frame, stmt.body, [], missed=missed)
+    if parts:
+        frame.path_parts.discard(stmt.target.id)
     frame.rows = outer
     if order:
         frame.orders.pop()
