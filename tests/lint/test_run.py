@@ -184,7 +184,7 @@ def test_the_garbage_collector_is_as_it_was(project: Path, monkeypatch: pytest.M
 
 def test_nothing_is_executed(tmp_path: Path) -> None:
     hostile = f"import os\nos.mkdir({str(tmp_path / 'made')!r})\nraise SystemExit(3)\n"
-    root = write(tmp_path / "p", {"helper.py": hostile + HELPER, "prompt.py": PROMPT, "conftest.py": hostile})
+    root = write(tmp_path / "p", {"helper.py": HELPER + hostile, "prompt.py": PROMPT, "conftest.py": hostile})
     assert len(lint([root]).findings) == 1
     assert not (tmp_path / "made").exists()
     assert "helper" not in sys.modules
