@@ -156,6 +156,7 @@ class Modules:
         self._made: dict[str, Module] = {}
         self._spelling: dict[str, list[str]] = {}
         self._used: dict[str, bool] = {}
+        self._holding: dict[str, Sequence[str]] = {}
         self._size = 0
         # Whether a file was not looked at, as there are too many.
         self.left_out = False
@@ -214,7 +215,9 @@ class Modules:
 
     def everywhere(self, word: str, home: Module) -> list[Module] | None:
         """The other files that spell a name and may hold what a file makes, None for more than can be looked at."""
-        found = [name for name in self._holders(home) if name != home.name and self._spells(name, word)]
+        if home.name not in self._holding:
+            self._holding[home.name] = self._holders(home)
+        found = [name for name in self._holding[home.name] if name != home.name and self._spells(name, word)]
         return [self[name] for name in found] if len(found) <= _MANY else None
 
     def _holders(self, home: Module) -> Sequence[str]:
