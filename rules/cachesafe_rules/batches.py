@@ -6,18 +6,23 @@ is what the next turn goes on with; a copy that is cut anew for each request mov
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from cachesafe_rules.expressions import last_part, walk
 from cachesafe_rules.model import Binding, Condition, Expr
 from cachesafe_rules.shape import Shape
 
-__all__ = ["dropped_at_once"]
+__all__ = ["MANY", "dropped_at_once"]
+
+MANY = 1000
 
 
 def dropped_at_once(shape: Shape, function: str, cut: Expr, conditions: tuple[Condition, ...]) -> int | None:
     """The number of messages that `x[-20:]` or `x[4:]` drops when it does; None where that is not seen.
 
     Seen where the list itself is what is left (`x = x[-20:]`, `x[:] = …`, `x = trim(x)` for a function that returns
-    the rest), and where the limit and what is kept are numbers, or names of numbers.
+    the rest), and where the limit and what is kept are numbers, or names of numbers. Of a share (`x[-len(x) // 2:]`)
+    the number grows with the chat: `MANY`.
     """
     whole = cut.items[0]
     if not any(_replaces(shape, binding, whole) for binding in _holders(shape, cut)):
@@ -26,6 +31,8 @@ def dropped_at_once(shape: Shape, function: str, cut: Expr, conditions: tuple[Co
     first = _number(shape, function, lower)
     if first is not None and first > 0:
         return first
+    if any(_is_share(part, whole) for part in _parts(shape, function, lower)):
+        return MANY
     kept = -first if first else _number(shape, function, lower.items[-1]) if lower.items else None
     limit = _limit(shape, function, whole, conditions)
     return limit - kept if limit is not None and kept is not None else None
@@ -94,6 +101,23 @@ def _limit(shape: Shape, function: str, whole: Expr, conditions: tuple[Condition
         if sign in ((">", ">=") if not condition.negated else ("<", "<=")):
             return value + (sign in (">", "<="))
     return None
+
+
+def _parts(shape: Shape, function: str, expr: Expr) -> Iterator[Expr]:
+    """An expression and its parts, names followed."""
+    for part in walk(expr):
+        yield part
+        value = shape.resolve(function, part)
+        if value is not part:
+            yield from walk(value)
+
+
+def _is_share(expr: Expr, whole: Expr) -> bool:
+    """`len(x) // 2`."""
+    if expr.kind != "operation" or expr.name not in ("//", "/", "*"):
+        return False
+    calls = [item.call for item in expr.items if item.call is not None]
+    return any(last_part(call.name) == "len" and call.args and _same(call.args[0], whole) for call in calls)
 
 
 def _number(shape: Shape, function: str, expr: Expr) -> int | None:

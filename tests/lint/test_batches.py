@@ -83,6 +83,20 @@ def test_each_condition_by_itself(cut: str) -> None:
     assert often(told(cut)) == ["with each new message"]
 
 
+@pytest.mark.parametrize(
+    ("kept", "expected"),
+    [
+        ("len(self.history) // 2", []),
+        ("max(10, len(self.history) // 2)", []),
+        ("int(len(self.history) * 0.5)", []),
+        ("len(self.sessions) // 2", ["with each new message"]),
+    ],
+)
+def test_a_share_of_the_chat(kept: str, expected: list[str]) -> None:
+    cut = f"if text:\n            kept = {kept}\n            self.history = self.history[-kept:]"
+    assert often(told(cut)) == expected
+
+
 def test_a_function_that_gives_back_the_rest() -> None:
     trim = TRIMS.format(sign="<=", limit=60, keep=20)
     taken = "history = trim(history)"
