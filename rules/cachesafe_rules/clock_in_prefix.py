@@ -40,11 +40,15 @@ class ClockInPrefix(ArrivalRule):
 
     Callers that hand a text on are steps of the report on the place where it is built.
 
+    A time that is seen to be read once and kept is a warning that says for how long: in a constructor (`when a Bot is
+    made`), in `main()` outside of its loops, where an attribute or item holds nothing yet. Its chat keeps the prefix,
+    the next object or run begins with another one.
+
     ## What to do
 
     - Put the time into the newest user message, where nothing stands behind it; keep it there unchanged afterwards.
-    - Or read it once when the session starts and keep that text; or cut it to the day, at the price of one rewrite a
-      day.
+    - Or read it once when the session starts and keep that text, at the price of one new prefix a session; or cut it to
+      the day, at the price of one rewrite a day.
     - Or offer a tool that returns the time: the model asks when it needs to know.
     """
 

@@ -1,4 +1,7 @@
-"""Which reports stay: those whose cost the code shows, in code that runs, with something behind them to lose."""
+"""Which reports stay: those whose cost the code shows, in code that runs, with something behind them to lose.
+
+A time that is read once and kept is told as that.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.lint.evidence.mechanism import Mechanism
+from pytest_cachesafe.lint.evidence.pinned import Pinned
 from pytest_cachesafe.lint.evidence.prefix.last_lines import LastLines
 from pytest_cachesafe.lint.evidence.prefix.one_shot import OneShot
 from pytest_cachesafe.lint.evidence.running.called import Called
@@ -61,9 +65,10 @@ def weighed(
     left_behind = LeftBehind(read, shown.is_alone)
     turn_ends = TurnEnds(read)
     windows = Windows(files, read, shown.is_alone)
+    pinned = Pinned(read)
     return {
         name: [
-            (r, report)
+            (r, pinned.worded(r.code, report))
             for r, report in reports
             if not (unpassed.holds(report) or last.holds(r.code, report) or windows.holds(r.code, report))
             and not turn_ends.holds(r.code, report)
