@@ -49,7 +49,8 @@ class ChangingBeforeStable(Rule):
     question or the chat; a system text behind what somebody said is a note at the end and does not count. A list that
     is only added to the end of a kept conversation is a finished turn, and no request.
 
-    In a project of more than ten files, a file that nothing runs and only tests take in is left out.
+    In a project of more than ten files, a file that nothing runs or takes in, not even a test, is left out where other
+    files use what it takes in: the project goes on without it.
 
     Why
     ---

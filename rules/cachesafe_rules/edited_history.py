@@ -31,7 +31,8 @@ class EditedHistory(Rule):
     Projects of several files: only where a request of the same function or of its caller in the file holds the edited
     list; a file of up to 40 rows that no other file imports is taken as it stands.
 
-    In a project of more than ten files, a file that nothing runs and only tests take in is left out.
+    In a project of more than ten files, a file that nothing runs or takes in, not even a test, is left out where other
+    files use what it takes in: the project goes on without it.
 
     Why
     ---

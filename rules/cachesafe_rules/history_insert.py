@@ -42,7 +42,8 @@ class HistoryInsert(Rule):
     of the same function, in no branch that excludes the insert, holds that very list, and what is put in is seen to
     change with the turn; a file of up to 40 rows that no other file imports is taken as it stands.
 
-    In a project of more than ten files, a file that nothing runs and only tests take in is left out.
+    In a project of more than ten files, a file that nothing runs or takes in, not even a test, is left out where other
+    files use what it takes in: the project goes on without it.
 
     Why
     ---

@@ -45,7 +45,8 @@ class ModelPerCall(Rule):
       text that the function puts there, chance), and two different values are seen. A loop of attempts is none. A file
       of up to 40 rows that no other file imports is taken as it stands.
 
-    In a project of more than ten files, a file that nothing runs and only tests take in is left out.
+    In a project of more than ten files, a file that nothing runs or takes in, not even a test, is left out where other
+    files use what it takes in: the project goes on without it.
 
     Why
     ---

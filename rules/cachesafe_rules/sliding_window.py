@@ -48,7 +48,8 @@ class SlidingWindow(Rule):
     - It keeps the newest messages, by their place. What reads a chat with a limit (`get_history(limit=20)`) counts
       where the end is seen to be taken: by the project's own function of that name, or by whoever turns its result
       round. Of a reader from elsewhere the name says enough. What is chosen for the question is no window.
-    - The file is run by itself, another one that is no test takes it in, or the project has no more than ten files.
+    - The file is run by itself, another one or a test takes it in, no other file uses what it takes in, or the project
+      has no more than ten files.
 
     A file of up to 40 rows that no other file imports is taken as it stands: what its functions give back is sent.
 

@@ -48,7 +48,8 @@ class ToolsPerTurn(Rule):
       message, or the text that the function puts there. A file of up to 40 rows that no other file imports is taken as
       it stands.
 
-    In a project of more than ten files, a file that nothing runs and only tests take in is left out.
+    In a project of more than ten files, a file that nothing runs or takes in, not even a test, is left out where other
+    files use what it takes in: the project goes on without it.
 
     Why
     ---

@@ -140,6 +140,12 @@ def test_lint_demo(project_copy: Path, run: Run, tmp_path: Path) -> None:
     before = run(folder, *lint, "before", "--output-format", "json", "-q")
     assert before.returncode == 1
     found = json.loads(before.stdout)
+    # In a clone the project is the whole repository, and the example a folder of it.
+    cloned = tmp_path / "clone"
+    shutil.copytree(project_copy, cloned)
+    subprocess.run(["git", "init", "-q", cloned], check=True)
+    inside = run(cloned / "examples" / "lint_demo", *lint, "before", "--output-format", "json", "-q")
+    assert [f["code"] for f in json.loads(inside.stdout)] == [f["code"] for f in found]
     assert {finding["code"] for finding in found} >= {"CSF101", "CSF201", "CSF204", "CSF303"}
     clocks = [finding for finding in found if finding["code"] == "CSF101"]
     assert {finding["filename"] for finding in clocks} == {"before/desk.py", "before/router.py"}

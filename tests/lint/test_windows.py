@@ -87,36 +87,43 @@ def test_a_list_that_is_cut_in_place_is_sent_by_another_method(tmp_path: Path, s
     assert told(tmp_path, {"chat.py": chat, "app.py": app}) is found
 
 
+# The project goes on without a file that nobody takes in, where others use what that file takes in.
+SHARED = "from parts import part_0\n"
+
+
 @pytest.mark.parametrize(
-    ("more", "app", "found"),
+    ("more", "changed", "found"),
     [
-        ("", "import chat\n", True),
-        ("", "PLUGINS = ['bots.chat:answer']\n", True),
-        ("", "import history\n", False),
-        ("\n\nif __name__ == '__main__':\n    answer(1, [], input())\n", "", True),
-        ("\n\n@app.post('/chat')\ndef chat(body):\n    return answer(1, body.history, body.text)\n", "", True),
+        ("", {}, False),
+        ("", {"app.py": "import bots.chat\n"}, True),
+        ("", {"app.py": "PLUGINS = ['bots.chat:answer']\n"}, True),
+        ("", {"app.py": "import history\n"}, False),
+        ("", {"tests/test_chat.py": "import bots.chat\n"}, True),
+        ("", {"tests/test_chat.py": "import history\n"}, False),
+        ("", {"parts/part_1.py": ""}, True),
+        ("\n\nif __name__ == '__main__':\n    answer(1, [], input())\n", {}, True),
+        ("\n\n@app.post('/chat')\ndef chat(body):\n    return answer(1, body.history, body.text)\n", {}, True),
     ],
-    ids=["imported", "by-its-name", "by-nobody", "run", "handler"],
+    ids=["by-nobody", "imported", "by-its-name", "another", "by-a-test", "another-test", "alone", "run", "handler"],
 )
-def test_somebody_takes_the_file_in(tmp_path: Path, more: str, app: str, found: bool) -> None:
+def test_somebody_takes_the_file_in(tmp_path: Path, more: str, changed: dict[str, str], found: bool) -> None:
     sends = f"\n\ndef answer(client, history, text):\n    return {SEND.format('build(history, text)')}\n"
     files = {
-        "bots/chat.py": f"{ROWS}\n{BUILDER}{sends}{more}",
-        "app.py": app,
+        "bots/chat.py": f"{SHARED}\n{ROWS}\n{BUILDER}{sends}{more}",
+        "bots/__init__.py": "",
+        "app.py": "",
         "history.py": "",
-        "tests/test_chat.py": "",
+        **OTHERS,
+        "parts/part_1.py": SHARED,
     }
-    files["tests/test_chat.py"] = "import bots.chat\n"
-    files["app.py"] = app.replace("import chat", "import bots.chat")
-    files |= OTHERS
-    assert told(tmp_path, files) is found
+    assert told(tmp_path, files | changed) is found
 
 
 def test_few_files_are_run_from_outside(tmp_path: Path) -> None:
     sends = f"\n\ndef answer(client, history, text):\n    return {SEND.format('build(history, text)')}\n"
-    files = {"bots/chat.py": f"{ROWS}\n{BUILDER}{sends}", "tests/test_chat.py": "import bots.chat\n"}
+    files = {"bots/chat.py": f"{SHARED}\n{ROWS}\n{BUILDER}{sends}", "parts/part_0.py": "", "parts/part_1.py": SHARED}
     assert told(tmp_path, files)
-    assert not told(tmp_path, files | OTHERS)
+    assert not told(tmp_path, OTHERS | files)
 
 
 @pytest.mark.parametrize(("name", "found"), [("get_messages", True), ("get_messages_for_query", False)])
@@ -153,7 +160,8 @@ def answer(client, history, conversation, text):
 
 @pytest.mark.parametrize(("app", "found"), [("import bots.chat\n", True), ("import bots\n", False)])
 def test_other_rules_on_histories_ask_for_it_as_well(tmp_path: Path, app: str, found: bool) -> None:
-    chat = f"""{ROWS}
+    chat = f"""{SHARED}
+{ROWS}
 def answer(client, history, question):
     return {SEND.format("[{'role': 'user', 'content': question}, *history]")}
 
@@ -167,8 +175,8 @@ def count(history):
             "bots/chat.py": chat,
             "bots/__init__.py": "",
             "app.py": app,
-            "tests/test_it.py": "import bots.chat\n",
             **OTHERS,
+            "parts/part_1.py": SHARED,
         },
     )
     codes = [code for _, _, code in places(lint([tmp_path], cache=False).findings)]

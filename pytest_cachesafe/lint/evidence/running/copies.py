@@ -84,7 +84,7 @@ class Copies:
     def _is_copy(self, name: str, word: str, beside: Sequence[str]) -> bool:
         defines = re.compile(rb"^(?:async def|def|class) " + re.escape(word.encode()) + rb"\b", re.MULTILINE)
         same = [other for other in beside if defines.search(self._read(other) or b"")]
-        if not same or self._modules.is_used(self._modules[name]) or self._is_named(name) or self._loads:
+        if not same or self._modules.is_taken_in(self._modules[name]) or self._is_named(name) or self._loads:
             return False
         return any(self._is_imported(other) for other in same)
 

@@ -152,6 +152,7 @@ class Modules:
 
     def __init__(self, files: Sequence[str], read: Callable[[str], bytes | None]) -> None:
         self._files = [name for name in files if name.endswith(".py") and not is_test_path(name)]
+        self._tests = [name for name in files if name.endswith(".py") and is_test_path(name)]
         self._read = read
         self._made: dict[str, Module] = {}
         self._spelling: dict[str, list[str]] = {}
@@ -180,19 +181,41 @@ class Modules:
         return [name for name in self._files if _CHAT.search(self._read(name) or b"")]
 
     def is_used(self, module: Module) -> bool:
-        """Whether a file runs by itself or another one, tests aside, takes it in."""
+        """Whether a file runs by itself, or is taken in, by a test or another one; also where the project would not go
+        on without it: no other file takes in what it takes in, so whoever runs it does so from outside."""
         if module.name not in self._used:
-            few = len(self._files) <= _FEW
-            self._used[module.name] = few or module.runs or self._is_imported(module.name)
+            used = self.is_taken_in(module) or self._is_imported(module.name, self._tests)
+            self._used[module.name] = used or self._is_alone(module.name)
         return self._used[module.name]
 
-    def _is_imported(self, name: str) -> bool:
+    def is_taken_in(self, module: Module) -> bool:
+        """Whether a file runs by itself or another one, tests aside, takes it in; true of those of a small project."""
+        return len(self._files) <= _FEW or module.runs or self._is_imported(module.name, self._files)
+
+    def _is_alone(self, name: str) -> bool:
+        below = self._taken_in(name)
+        if len(below) > _MANY:
+            return False
+        others = [other for other in self._files if other not in below]
+        return not any(self._is_imported(one, others) for one in below if one != name)
+
+    def _taken_in(self, name: str) -> list[str]:
+        """A file with those that it takes in, one by way of another."""
+        found = [name]
+        for one in found:
+            for dotted, level in _imports(parsed(self._read(one) or b"")):
+                taken = self._index.resolve(dotted, one, level)
+                if taken is not None and taken not in found:
+                    found.append(taken)
+        return found
+
+    def _is_imported(self, name: str, others: Sequence[str]) -> bool:
         parts = name.removesuffix("/__init__.py").removesuffix(".py").split("/")
         stem = re.escape(parts[-1].encode())
         # Files that hold such a line are looked at; `"app.plugins.chat"` is for whoever loads it by its name.
         near = re.compile(rb"\b(?:from|import)\b[^\n]*\b" + stem + rb"\b|\bimport \([^)]*\b" + stem + rb"\b")
         named = re.compile(rb"[\"'.]" + re.escape(".".join(parts[-2:]).encode()) + rb"[\"':.]")
-        for other in self._files:
+        for other in others:
             data = self._read(other) or b"" if other != name else b""
             if parts[-1].encode() not in data:
                 continue
@@ -222,15 +245,9 @@ class Modules:
 
     def _holders(self, home: Module) -> Sequence[str]:
         """All files; where none takes a file in, only those that it takes in itself, one by way of another."""
-        if self._is_imported(home.name):
+        if self._is_imported(home.name, self._files):
             return self._files
-        found: list[str] = [home.name]
-        for name in found:
-            for dotted, level in _imports(parsed(self._read(name) or b"")):
-                taken = self._index.resolve(dotted, name, level)
-                if taken is not None and taken not in found:
-                    found.append(taken)
-        return found
+        return self._taken_in(home.name)
 
     def _spells(self, name: str, word: str) -> bool:
         data, letters = self._read(name) or b"", word.encode()
