@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-__all__ = ["leaves", "reached"]
+__all__ = ["ends_function", "leaves", "reached"]
 
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _MAY_LEAVE = (*_LEAVES, ast.If, ast.While)
@@ -19,6 +19,13 @@ def reached(body: list[ast.stmt]) -> list[ast.stmt]:
         if isinstance(stmt, _MAY_LEAVE) and _always(stmt):
             return body if i + 1 == len(body) else body[: i + 1]
     return body
+
+
+def ends_function(body: list[ast.stmt]) -> bool:
+    """Whether a block never gets to its end, nothing in it goes on with a loop around it, and it has none that an exception may end."""
+    return leaves(body) and not any(
+        isinstance(node, ast.Break | ast.Continue | ast.While) for stmt in body for node in ast.walk(stmt)
+    )
 
 
 def leaves(body: list[ast.stmt]) -> bool:

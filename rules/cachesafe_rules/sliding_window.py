@@ -42,9 +42,6 @@ class SlidingWindow(Rule):
     - It drops few messages at a time. `if len(history) > 60: history = history[-20:]` moves the front once in forty
       messages, if the list itself is cut, not a copy for one request; from eight messages on (four turns) nothing is
       said, below that the report names the number. Limits that are no numbers are taken to drop one by one.
-    - The list can get longer than the window. What a LangGraph state holds does not where each run of the graph is
-      given a few messages, these take the place of older ones (the field has no reducer) or nothing keeps them (no
-      checkpointer), and no edge leads back.
     - It keeps the newest messages, by their place. What reads a chat with a limit (`get_history(limit=20)`) counts
       where the end is seen to be taken: by the project's own function of that name, or by whoever turns its result
       round. Of a reader from elsewhere the name says enough. What is chosen for the question is no window.

@@ -13,7 +13,6 @@ from pytest_cachesafe.lint.evidence.pinned import Pinned
 from pytest_cachesafe.lint.evidence.prefix.last_lines import LastLines
 from pytest_cachesafe.lint.evidence.prefix.one_shot import OneShot
 from pytest_cachesafe.lint.evidence.running.called import Called
-from pytest_cachesafe.lint.evidence.running.copies import Copies
 from pytest_cachesafe.lint.evidence.running.overridden import Overridden
 from pytest_cachesafe.lint.evidence.running.unpassed import Unpassed
 from pytest_cachesafe.lint.evidence.sending.appended import Appended
@@ -61,7 +60,6 @@ def weighed(
     appended = Appended(files, read)
     bare = Bare(read)
     others = ToolDicts(read)
-    copies = Copies(files, read)
     left_behind = LeftBehind(read, shown.is_alone)
     turn_ends = TurnEnds(read)
     windows = Windows(files, read, shown.is_alone)
@@ -72,7 +70,7 @@ def weighed(
             for r, report in reports
             if not (unpassed.holds(report) or last.holds(r.code, report) or windows.holds(r.code, report))
             and not turn_ends.holds(r.code, report)
-            and not any(one.holds(report) for one in (kept, newest, appended, bare, others, left_behind, copies))
+            and not any(one.holds(report) for one in (kept, newest, appended, bare, others, left_behind))
         ]
         for name, reports in left.items()
     }

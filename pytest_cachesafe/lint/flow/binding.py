@@ -103,9 +103,9 @@ def _bind_item(engine: Engine, frame: Frame, target: ast.Subscript, value: Value
     owner = evaluate(engine, frame, target.value)
     key = target.slice.value if isinstance(target.slice, ast.Constant) else None
     if isinstance(owner.shape, DictShape) and isinstance(key, str):
-        known = owner.shape
-        item = DictShape({**known.fields, key: value}, known.mark, known.rest, more=known.more)
-        new = Value(owner.atoms, item, owner.latent)
+        new = Value(
+            owner.atoms, DictShape({**owner.shape.fields, key: value}, owner.shape.mark, owner.shape.rest), owner.latent
+        )
     elif isinstance(owner.shape, (DictShape, PartShape, type(None))) and is_record(value) and not isinstance(key, str):
         # A table of records: each of their places keeps what it holds, whatever the key.
         fields = owner.shape.fields if isinstance(owner.shape, DictShape) else {}
@@ -115,7 +115,7 @@ def _bind_item(engine: Engine, frame: Frame, target: ast.Subscript, value: Value
         new = Value(owner.atoms, DictShape(kept, mark, whole(owner)), owner.latent)
     elif owner.shape is None or isinstance(owner.shape, (ParamShape, PartShape)):
         new = (
-            Value(owner.atoms, DictShape({key: value}, None, whole(owner), more=True))
+            Value(owner.atoms, DictShape({key: value}, None, whole(owner)))
             if isinstance(key, str)
             else Value(merge(owner.atoms, value.all_atoms()), owner.shape, owner.latent)
         )

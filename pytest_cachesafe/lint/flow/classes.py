@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pytest_cachesafe.lint.flow.imports import forced, resolve_dotted
 from pytest_cachesafe.lint.flow.module import dotted_name
-from pytest_cachesafe.lint.flow.records import held
+from pytest_cachesafe.lint.flow.records import field
 from pytest_cachesafe.lint.flow.values import Cls, join
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def class_attribute(engine: Engine, cls: ClassInfo, name: str) -> Value | None:
             if name in table:
                 found = table[name] if found is None else join(found, table[name])
         if found is not None:
-            return held(name, found)
+            return field(name, found)
     return None
 
 

@@ -17,7 +17,6 @@ from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.classes import find_method
 from pytest_cachesafe.lint.flow.definitions import define_class, define_function, import_from, import_modules
 from pytest_cachesafe.lint.flow.derive import iterated, taken
-from pytest_cachesafe.lint.flow.entries import entries
 from pytest_cachesafe.lint.flow.evaluate import DEEPEST, evaluate
 from pytest_cachesafe.lint.flow.marks import handed_over, new_mark
 from pytest_cachesafe.lint.flow.module import dotted_name
@@ -36,8 +35,7 @@ from pytest_cachesafe.lint.flow.values import (
     Value,
     join,
 )
-from pytest_cachesafe.lint.flow.walks import beneath, walked
-from pytest_cachesafe.lint.leaving import leaves, reached
+from pytest_cachesafe.lint.leaving import ends_function, reached
 from pytest_cachesafe.lint.tables import sinks, sources
 
 if TYPE_CHECKING:
@@ -101,8 +99,6 @@ def _augmented(engine: Engine, frame: Frame, stmt: ast.AugAssign) -> None:
     value = evaluate(engine, frame, stmt.value)
     old = evaluate(engine, frame, stmt.target)
     if isinstance(old.shape, ListShape) or isinstance(value.shape, ListShape):
-        if isinstance(value.shape, ListShape):
-            value = Value(value.atoms, entries(engine, frame, stmt.target, value.shape), value.latent)
         new = added(engine, frame, old, value)
     elif isinstance(old.shape, DictShape) and isinstance(value.shape, DictShape):
         new = Value(
@@ -188,7 +184,7 @@ def _branches(
     for i, body in enumerate(bodies):
         frame.env = {**start, **missed} if i else dict(start)
         run_body(engine, frame, body)
-        if not leaves(body):
+        if not (body and (isinstance(body[-1], (ast.Continue, ast.Break)) or ends_function(body))):
             ends.append(frame.env)
     merged = ends[0] if ends else dict(start)
     for other in ends[1:]:
@@ -262,16 +258,9 @@ def _for(engine: Engine, frame: Frame, stmt: Any) -> None:
     if order:
         frame.orders.append((order, frozenset(frame.env)))
     outer, frame.rows = frame.rows, max(frame.rows, _rows(frame, stmt.iter))
-    parts = walked(stmt)
-    if parts:
-        frame.path_parts.add(stmt.target.id)
-    for turn in _rounds(frame):
-        # A path has a part at least: what is walked down is not left as it was.
-        missed = beneath(frame, parts) if parts and not turn else {}
+    for _ in _rounds(frame):
         bind(engine, frame, stmt.target, item)
-        _branches(engine, frame, stmt.body, [], missed=missed)
-    if parts:
-        frame.path_parts.discard(stmt.target.id)
+        _branches(engine, frame, stmt.body, [])
     frame.rows = outer
     if order:
         frame.orders.pop()

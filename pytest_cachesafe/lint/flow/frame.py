@@ -63,7 +63,6 @@ class Frame:
         "outer",
         "owner",
         "parent",
-        "path_parts",
         "qualname",
         "quiet",
         "returned",
@@ -105,8 +104,6 @@ class Frame:
         self.loops = 0
         # Those among them whose rounds come in no fixed order: what orders them, and the names there were before.
         self.orders: list[tuple[Atoms, frozenset[str]]] = []
-        # Targets of loops that walk down into something by the parts of a path.
-        self.path_parts: set[str] = set()
         # How deep in loops over the rows of a data set: 1, and 2 in a loop over the messages of one row.
         self.rows = 0
         # Names declared nonlocal.

@@ -15,7 +15,6 @@ from pytest_cachesafe.lint.flow.filled import fill_template, filled
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.mutate import mutate, shuffled
 from pytest_cachesafe.lint.flow.places import of_field, within
-from pytest_cachesafe.lint.flow.records import SOME_KEY, is_told, told
 from pytest_cachesafe.lint.flow.substitute import part_of
 from pytest_cachesafe.lint.flow.text import texted
 from pytest_cachesafe.lint.flow.values import (
@@ -122,7 +121,7 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
             part = _part(receiver, arguments)
             if part is not None:
                 return part
-            atoms = _under_key(frame, atoms, arguments)
+            atoms = _under_key(atoms, arguments)
         if name in ("get", "setdefault") or (name == "pop" and len(arguments.positional) > 1):
             key = arguments.positional[0].shape if arguments.positional else None
             if isinstance(key, Const) and isinstance(key.value, str):
@@ -143,16 +142,10 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     )
 
 
-def _under_key(frame: Frame, atoms: Atoms, arguments: Arguments) -> Atoms:
-    """What a key finds that is a constant, or that a caller names."""
-    if not arguments.positional:
-        return atoms
-    key = arguments.positional[0]
-    named = key.shape.value if isinstance(key.shape, Const) else None
-    if is_told(frame, arguments.nodes[0], key):
-        named = SOME_KEY
-    found: Atoms = under(atoms, (named,)) if isinstance(named, str) else atoms
-    return found
+def _under_key(atoms: Atoms, arguments: Arguments) -> Atoms:
+    """What a constant key finds."""
+    key = arguments.positional[0].shape if arguments.positional else None
+    return under(atoms, (key.value,)) if isinstance(key, Const) and isinstance(key.value, str) else atoms
 
 
 def _part(receiver: Value, arguments: Arguments) -> Value | None:
@@ -177,12 +170,9 @@ def _dict_method(
                 # A copy of what the caller gives.
                 found = _part(Value(receiver.atoms, PartShape()), arguments)
             return (
-                join(default, Value(_under_key(frame, receiver.atoms, arguments)))
-                if found is None
-                else join(found, default)
+                join(default, Value(_under_key(receiver.atoms, arguments))) if found is None else join(found, default)
             )
-        table = told(shape) if is_told(frame, arguments.nodes[0], arguments.positional[0]) else shape
-        return join_all([*table.fields.values(), default])
+        return join_all([*shape.fields.values(), default])
     if name in ("values", "items", "keys"):
         if name == "keys":
             return Value(receiver.atoms, None, receiver.latent)

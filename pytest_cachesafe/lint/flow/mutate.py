@@ -9,10 +9,10 @@ from pytest_cachesafe.lint.flow.arrive import arrive
 from pytest_cachesafe.lint.flow.atoms import merge
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.derive import iterated
-from pytest_cachesafe.lint.flow.entries import entries, entry
 from pytest_cachesafe.lint.flow.marks import list_positions
 from pytest_cachesafe.lint.flow.messages import user_text
 from pytest_cachesafe.lint.flow.module import dotted_name
+from pytest_cachesafe.lint.flow.records import kept
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
     Const,
@@ -44,16 +44,15 @@ def mutate(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
         # `request.user_content_parts.append(…)`: it goes out as the user's, whatever it was called before.
         user_text(engine, frame, items[-1])
     if name in ("append", "appendleft", "push") and items:
-        new = _put(engine, frame, receiver, (entry(engine, frame, node.func.value, items[-1]),), name == "appendleft")
+        lives_on = isinstance(node.func.value, ast.Attribute)
+        new = _put(engine, frame, receiver, (kept(items[-1]) if lives_on else items[-1],), name == "appendleft")
     elif name == "insert" and len(items) > 1:
         at = items[0].shape
-        item = entry(engine, frame, node.func.value, items[1])
-        new = _put(engine, frame, receiver, (item,), isinstance(at, Const) and at.value == 0)
+        new = _put(engine, frame, receiver, (items[1],), isinstance(at, Const) and at.value == 0)
     elif name in ("extend", "extendleft") and items:
         added = items[0]
         if isinstance(added.shape, ListShape):
-            each = entries(engine, frame, node.func.value, added.shape)
-            new = _put(engine, frame, receiver, each.items, name == "extendleft")
+            new = _put(engine, frame, receiver, added.shape.items, name == "extendleft")
             if not added.shape.exact and isinstance(new.shape, ListShape):
                 new = Value(merge(new.atoms, added.atoms), ListShape(new.shape.items, False), new.latent)
         else:
@@ -65,19 +64,16 @@ def mutate(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
         fields = dict(shape.fields) if isinstance(shape, DictShape) else {}
         atoms = receiver.atoms
         rest = whole(receiver)
-        more = shape.more if isinstance(shape, DictShape) else True
         for value in items:
             if isinstance(value.shape, DictShape):
                 fields.update(value.shape.fields)
-                more = more or value.shape.more
             else:
-                more = True
                 atoms = merge(atoms, value.atoms)
                 rest |= whole(value)
         fields.update({k: v for k, (v, _) in arguments.keywords.items()})
         new = Value(
             atoms,
-            DictShape(fields, shape.mark if isinstance(shape, DictShape) else None, rest, more=more)
+            DictShape(fields, shape.mark if isinstance(shape, DictShape) else None, rest)
             if shape is None or isinstance(shape, (DictShape, ParamShape, PartShape))
             else shape,
             receiver.latent,

@@ -13,7 +13,6 @@ from pytest_cachesafe.lint.flow.marks import marks_of, vote
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.personal import environment, personal_item
 from pytest_cachesafe.lint.flow.places import of_field
-from pytest_cachesafe.lint.flow.records import is_told, told
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
     Bound,
@@ -85,8 +84,7 @@ def evaluate_subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Val
             return join_all(list(owner.shape.items[1:]))
     if isinstance(owner.shape, DictShape):
         # A table of functions or texts, chosen by a key that is only known at run time.
-        table = told(owner.shape) if is_told(frame, node.slice, index) else owner.shape
-        chosen = join_all(list(table.fields.values()))
+        chosen = join_all(list(owner.shape.fields.values()))
         return Value(merge(volatile_atoms(chosen.atoms), volatile_atoms(owner.atoms)), chosen.shape)
     if isinstance(owner.shape, ListShape):
         if isinstance(node.slice, ast.Slice):

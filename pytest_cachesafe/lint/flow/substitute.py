@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.lint.flow.atoms import merge, under
 from pytest_cachesafe.lint.flow.places import LAST_PART, last_part
-from pytest_cachesafe.lint.flow.records import SOME_KEY, told
 from pytest_cachesafe.lint.flow.values import DictShape, Lambda, ListShape, Obj, ParamShape, PartShape, Value, whole
 
 if TYPE_CHECKING:
@@ -46,7 +45,7 @@ def substitute(value: Value, key: str, given: dict[str, Value], step: Step | Non
             rest: frozenset[Any] = frozenset()
             if shape.rest:
                 atoms, latent, rest = _taken_in(value, shape, fields, key, given, step, latent)
-            shape = DictShape(fields, shape.mark, rest, more=shape.more, kept=shape.kept)
+            shape = DictShape(fields, shape.mark, rest)
         elif isinstance(shape, Obj) and shape.fields:
             inner = {k: substitute(v, key, given, step, depth - 1) for k, v in shape.fields.items()}
             shape = Obj(shape.cls, inner, shape.made)
@@ -111,9 +110,6 @@ def picked(value: Value, fields: tuple[str, ...]) -> Value:
     for depth, name in enumerate(fields):
         if name == LAST_PART:
             return Value(last_part(value.handed()))
-        if name == SOME_KEY and isinstance(value.shape, DictShape):
-            value = Value(value.atoms, told(value.shape), value.latent)
-            continue
         if not isinstance(value.shape, DictShape):
             return part_of(value, fields[depth:]) or Value(under(value.handed(), fields[depth:]))
         value = value.shape.fields.get(name) or Value(under(value.atoms, (name,)))

@@ -59,25 +59,16 @@ class Const(Shape):
 
 class DictShape(Shape):
     """A dict with known string keys; `mark` if it is a message whose position decides; `rest` are those of its atoms
-    that stand for dicts which were taken into it as a whole; `more` if it is seen to have come from somewhere, with
-    fields that are not known; `kept` if it is what the objects of a class have."""
+    that stand for dicts which were taken into it as a whole."""
 
-    __slots__ = ("fields", "kept", "mark", "more", "rest")
+    __slots__ = ("fields", "mark", "rest")
 
     def __init__(
-        self,
-        fields: dict[str, Value],
-        mark: Mark | None = None,
-        rest: frozenset[tuple[Any, ...]] = _NONE,
-        *,
-        more: bool = False,
-        kept: bool = False,
+        self, fields: dict[str, Value], mark: Mark | None = None, rest: frozenset[tuple[Any, ...]] = _NONE
     ) -> None:
         self.fields = fields
         self.mark = mark
         self.rest = rest
-        self.more = more
-        self.kept = kept
 
 
 class ListShape(Shape):
@@ -304,7 +295,7 @@ def _join_shapes(a: Shape | None, b: Shape | None) -> Shape | None:
         fields = dict(a.fields)
         for key, value in b.fields.items():
             fields[key] = join(fields[key], value) if key in fields else value
-        return DictShape(fields, a.mark or b.mark, a.rest | b.rest, more=a.more or b.more, kept=a.kept and b.kept)
+        return DictShape(fields, a.mark or b.mark, a.rest | b.rest)
     if isinstance(a, ListShape) and isinstance(b, ListShape):
         if len(a.items) == len(b.items):
             return ListShape(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)), a.exact and b.exact)

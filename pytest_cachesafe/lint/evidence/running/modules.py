@@ -157,16 +157,12 @@ class Modules:
         self._made: dict[str, Module] = {}
         self._spelling: dict[str, list[str]] = {}
         self._used: dict[str, bool] = {}
-        self._holding: dict[str, Sequence[str]] = {}
         self._size = 0
-        # Whether a file was not looked at, as there are too many.
-        self.left_out = False
 
     def __getitem__(self, name: str) -> Module:
         if name not in self._made:
             data = self._read(name) or b""
             if self._size + len(data) > _MOST:
-                self.left_out = True
                 return self._made.setdefault(name, Module(name, b""))
             self._size += len(data)
             self._made[name] = Module(name, data)
@@ -236,19 +232,6 @@ class Modules:
         if len(found) <= _MANY:
             yield from (self[name] for name in found if name != home.name)
 
-    def everywhere(self, word: str, home: Module) -> list[Module] | None:
-        """The other files that spell a name and may hold what a file makes, None for more than can be looked at."""
-        if home.name not in self._holding:
-            self._holding[home.name] = self._holders(home)
-        found = [name for name in self._holding[home.name] if name != home.name and self._spells(name, word)]
-        return [self[name] for name in found] if len(found) <= _MANY else None
-
-    def _holders(self, home: Module) -> Sequence[str]:
-        """All files; where none takes a file in, only those that it takes in itself, one by way of another."""
-        if self._is_imported(home.name, self._files):
-            return self._files
-        return self._taken_in(home.name)
-
     def _spells(self, name: str, word: str) -> bool:
         data, letters = self._read(name) or b"", word.encode()
         return letters in data and re.search(rb"\b" + re.escape(letters) + rb"\b", data) is not None
@@ -257,7 +240,6 @@ class Modules:
         """Lets go of the trees, so that an answer does not depend on what was asked before."""
         self._made.clear()
         self._size = 0
-        self.left_out = False
 
     def defining(self, name: str, home: Module) -> Iterator[tuple[Module, Function]]:
         """The functions of a name: those of the file it is called in, or else of all."""

@@ -1,7 +1,7 @@
 """Whether what is done to the messages of a chat costs something.
 
 It stands in code that somebody runs, and what a window leaves of them is seen to be sent: then each new message moves
-the front of the request. A window that is longer than the list ever gets cuts nothing.
+the front of the request.
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report
-    from pytest_cachesafe.lint.evidence.running.modules import Module, Modules
-    from pytest_cachesafe.lint.evidence.trees import Function
+    from pytest_cachesafe.lint.evidence.running.modules import Modules
 
 __all__ = ["Windows"]
 
@@ -42,7 +41,7 @@ class Windows:
         return Modules(self._files, self._read)
 
     def holds(self, code: str, report: Report) -> bool:
-        """Whether a report costs nothing: nobody runs its file, or a window is not seen to be sent or never cuts."""
+        """Whether a report costs nothing: nobody runs its file, or a window is not seen to be sent."""
         span = report.span
         if code not in _CODES or not span.filename.endswith(".py"):
             return False
@@ -53,28 +52,14 @@ class Windows:
             return True
         if code != _WINDOW:
             return False
-        return not self._is_sent(report, alone) or self._never_cuts(report)
-
-    def _is_sent(self, report: Report, alone: bool) -> bool:
         from pytest_cachesafe.lint.evidence.sending.traced import Place, Trace
 
-        node, module, function = self._place(report)
-        return node is None or Trace(self._modules, alone).reaches(node, Place(module, function))
-
-    def _never_cuts(self, report: Report) -> bool:
-        from pytest_cachesafe.lint.evidence.sending.short_runs import ShortRuns
-
-        # What one question has looked at leaves no less to the other.
-        self._modules.release()
-        node, module, function = self._place(report)
-        return node is not None and ShortRuns(self._modules, self._read).holds(node, module, function)
-
-    def _place(self, report: Report) -> tuple[ast.AST | None, Module, Function | None]:
-        span = report.span
-        module = self._modules[span.filename]
         at = (span.row, span.column - 1, span.end_row, span.end_column - 1)
         function = module.around(span.row)
-        return next((n for n in module.nodes(function) if _at(n) == at), None), module, function
+        node = next((n for n in module.nodes(function) if _at(n) == at), None)
+        if node is None:
+            return False
+        return not Trace(self._modules, alone).reaches(node, Place(module, function))
 
 
 def _at(node: ast.AST) -> tuple[int, int, int, int] | None:
