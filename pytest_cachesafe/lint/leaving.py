@@ -22,7 +22,8 @@ def reached(body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def ends_function(body: list[ast.stmt]) -> bool:
-    """Whether a block never gets to its end, nothing in it goes on with a loop around it, and it has none that an exception may end."""
+    """Whether a block never gets to its end, nothing in it goes on with a loop around it, and it has no loop that an
+    exception may end."""
     return leaves(body) and not any(
         isinstance(node, ast.Break | ast.Continue | ast.While) for stmt in body for node in ast.walk(stmt)
     )

@@ -2,8 +2,7 @@
 
 Where text that changes with every turn stands before the history, nothing of that history is reused; that the same
 list is cut to a window as well costs nothing more until the text is moved. The window becomes a step of the report on
-the text, as does the same text in a second try of the request. Suppressions, the baseline and fixes come first: they
-mean single places.
+the text. Suppressions, the baseline and fixes come first: they mean single places.
 """
 
 from __future__ import annotations
@@ -25,13 +24,13 @@ _WINDOW = "CSF303"
 
 def unmasked(findings: Sequence[Finding]) -> list[Finding]:
     """The findings without those that change nothing; the ones that hide them get their places. Order is kept."""
-    hosts: dict[tuple[str | None, str, str], int] = {}
-    into: dict[int, int] = {}
+    told: dict[tuple[str | None, str, str], list[int]] = {}
     for index, finding in enumerate(findings):
         if finding.code == _BEFORE and (history := finding.data.get("history")):
-            first = hosts.setdefault((finding.location.filename, finding.data["function"], history), index)
-            if first != index and findings[first].data["what"] == finding.data["what"]:
-                into[index] = first
+            told.setdefault((finding.location.filename, finding.data["function"], history), []).append(index)
+    # Where the function also sends that history behind a text that stays, the window costs there.
+    hosts = {key: every[0] for key, every in told.items() if len(every) >= findings[every[0]].data["requests"]}
+    into: dict[int, int] = {}
     for index, finding in enumerate(findings) if hosts else ():
         if finding.code == _WINDOW:
             # A list goes by its own name, and by that of what was cut from it.

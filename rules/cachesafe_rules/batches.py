@@ -6,7 +6,7 @@ is what the next turn goes on with; a copy that is cut anew for each request mov
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
 
 from cachesafe_rules.expressions import last_part, walk
 from cachesafe_rules.model import Binding, Condition, Expr
@@ -15,6 +15,10 @@ from cachesafe_rules.shape import Shape
 __all__ = ["MANY", "dropped_at_once"]
 
 MANY = 1000
+_LARGE = 8
+_NUMBERS = frozenset({"max", "min", "int", "round"})
+# What comes in anew with each request.
+_REQUEST = re.compile(r"(?:^|_)(?:req|request|body|payload|event|data|params|input)s?$")
 
 
 def dropped_at_once(shape: Shape, function: str, cut: Expr, conditions: tuple[Condition, ...]) -> int | None:
@@ -31,11 +35,51 @@ def dropped_at_once(shape: Shape, function: str, cut: Expr, conditions: tuple[Co
     first = _number(shape, function, lower)
     if first is not None and first > 0:
         return first
-    if any(_is_share(part, whole) for part in _parts(shape, function, lower)):
-        return MANY
-    kept = -first if first else _number(shape, function, lower.items[-1]) if lower.items else None
     limit = _limit(shape, function, whole, conditions)
-    return limit - kept if limit is not None and kept is not None else None
+    if limit is not None:
+        kept = _kept(shape, function, lower, whole, limit)
+        return None if kept is None else int(limit - kept)
+    if not any(condition.kind in ("if", "left") for condition in conditions):
+        return None
+    # Of a share that is cut under a test which is not known, a chat of twenty turns and more is taken.
+    shares = [_kept(shape, function, lower, whole, length) for length in (40, 200)]
+    small, large = shares
+    return MANY if small is not None and large is not None and large > small and 40 - small >= _LARGE else None
+
+
+def _kept(shape: Shape, function: str, lower: Expr, whole: Expr, length: int) -> float | None:
+    """How many messages of so long a list `[-n:]` keeps."""
+    value = _worth(shape, function, lower, whole, length)
+    return None if value is None or value >= 0 else -value
+
+
+def _worth(shape: Shape, function: str, expr: Expr, whole: Expr, length: int) -> float | None:
+    """What an expression of numbers and `len(x)` comes to."""
+    expr = shape.resolve(function, expr)
+    if expr.kind == "constant":
+        return expr.value if isinstance(expr.value, int | float) else None
+    call = expr.call
+    if call is not None:
+        name = last_part(call.name)
+        if name == "len" and call.args and _same(call.args[0], whole):
+            return length
+        parts = [_worth(shape, function, arg, whole, length) for arg in call.args]
+        numbers = [part for part in parts if part is not None]
+        if name not in _NUMBERS or call.keywords or not numbers or len(numbers) < len(parts):
+            return None
+        return max(numbers) if name == "max" else min(numbers) if name == "min" else int(numbers[0])
+    if expr.kind != "operation" or not 0 < len(expr.items) < 3:
+        return None
+    values = [_worth(shape, function, item, whole, length) for item in expr.items]
+    if any(value is None for value in values):
+        return None
+    one, *rest = (value for value in values if value is not None)
+    if not rest:
+        return -one if expr.name == "-" else None
+    other = rest[0]
+    if expr.name in ("/", "//"):
+        return None if not other else one / other if expr.name == "/" else one // other
+    return {"*": one * other, "-": one - other, "+": one + other}.get(expr.name or "")
 
 
 def _holders(shape: Shape, cut: Expr) -> list[Binding]:
@@ -56,30 +100,43 @@ def _replaces(shape: Shape, binding: Binding, whole: Expr) -> bool:
             return False
         calls = shape.callers(binding.function)
         taken = [item for item in shape.view.bindings if item.value is not None and item.value.call in calls]
-        return len(taken) == len(calls) > 0 and all(_takes_back(item) for item in taken)
+        return len(taken) == len(calls) > 0 and all(_takes_back(shape, item) for item in taken)
     target = binding.target
     if binding.operator != "=" or target is None:
         return False
     if target.kind == "subscript" and target.items[1].kind == "slice":
         # `x[:] = x[-20:]` changes the list that everybody holds.
-        return _same(target.items[0], whole)
-    return _same(target, whole) and _lives_on(binding)
+        held = shape.is_parameter(binding.function, whole) or _lives_on(shape, binding, whole)
+        return _same(target.items[0], whole) and held
+    return _same(target, whole) and _lives_on(shape, binding, target)
 
 
-def _takes_back(binding: Binding) -> bool:
+def _takes_back(shape: Shape, binding: Binding) -> bool:
     """`history = trim(history)`."""
     value, target = binding.value, binding.target
     if value is None or value.call is None or target is None:
         return False
-    return any(_same(arg, target) for arg in value.call.args) and _lives_on(binding)
+    return any(_same(arg, target) for arg in value.call.args) and _lives_on(shape, binding, target)
 
 
-def _lives_on(binding: Binding) -> bool:
-    """Whether what a binding gives its target is there in the next turn: an attribute, an item, a name in a loop."""
-    target = binding.target
-    if target is None:
-        return False
-    return target.kind in ("attribute", "subscript") or any(c.kind in ("while", "for") for c in binding.conditions)
+def _lives_on(shape: Shape, binding: Binding, target: Expr) -> bool:
+    """Whether what a binding gives its target is there in the next turn: an attribute, an item, a name in a loop of
+    turns, which the function does not fill from elsewhere in each of them."""
+    others = [
+        other
+        for other in shape.view.bindings
+        if other.function == binding.function and other.operator == "=" and other.target is not None
+        and _same(other.target, target) and other is not binding
+        and not (other.value is not None and any(_same(part, target) for part in walk(other.value)))
+    ]  # fmt: skip
+    if target.kind in ("attribute", "subscript"):
+        root = target
+        while root.kind == "subscript":
+            root = root.items[0]
+        return not others and not _REQUEST.search((root.name or "").partition(".")[0])
+    in_loop = any(c.kind == "while" for c in binding.conditions)
+    began = all(not any(c.kind in ("while", "for") for c in other.conditions) for other in others)
+    return in_loop and began and bool(others)
 
 
 def _limit(shape: Shape, function: str, whole: Expr, conditions: tuple[Condition, ...]) -> int | None:
@@ -101,23 +158,6 @@ def _limit(shape: Shape, function: str, whole: Expr, conditions: tuple[Condition
         if sign in ((">", ">=") if not condition.negated else ("<", "<=")):
             return value + (sign in (">", "<="))
     return None
-
-
-def _parts(shape: Shape, function: str, expr: Expr) -> Iterator[Expr]:
-    """An expression and its parts, names followed."""
-    for part in walk(expr):
-        yield part
-        value = shape.resolve(function, part)
-        if value is not part:
-            yield from walk(value)
-
-
-def _is_share(expr: Expr, whole: Expr) -> bool:
-    """`len(x) // 2`."""
-    if expr.kind != "operation" or expr.name not in ("//", "/", "*"):
-        return False
-    calls = [item.call for item in expr.items if item.call is not None]
-    return any(last_part(call.name) == "len" and call.args and _same(call.args[0], whole) for call in calls)
 
 
 def _number(shape: Shape, function: str, expr: Expr) -> int | None:

@@ -154,8 +154,30 @@ class ChangingBeforeStable(Rule):
                     f"{found.what} changes with every turn and stands before {found.behind}",
                     found.span,
                     help=_HELP,
-                    data={w: getattr(found, w) for w in ("what", "function", "history", "lost")},
+                    data={
+                        **{w: getattr(found, w) for w in ("what", "function", "history", "lost")},
+                        "requests": _requests(shape, found) if found.history else 0,
+                    },
                 )
+
+
+def _requests(shape: Shape, found: _Found) -> int:
+    """How many requests of a function send a history."""
+    lists = sum(
+        one.function == found.function and any(_names_history(item.expr, found.history) for item in one.items)
+        for one in [*shape.view.lists, *assembled_lists(shape)]
+    )
+    fields = sum(
+        one.function == found.function and _has_history(shape, one) == found.history
+        for one in shape.requests
+        if any(field in one.fields for field in _SYSTEM)
+    )
+    return max(lists, fields)
+
+
+def _names_history(expr: Expr, name: str) -> bool:
+    star = expr.items[0] if expr.kind == "star" else expr
+    return is_history(star) and spelt(star) == name
 
 
 def _in_lists(shape: Shape) -> Iterator[_Found]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from flow_programs import FIXED, assert_found, assert_silent, brief, cases, filled, marked
+from flow_programs import FIXED, assert_found, assert_silent, brief, cases, filled, marked, severity_of
 
 from pytest_cachesafe.lint.run import lint_text
 from pytest_cachesafe.lint.settings import Settings
@@ -13,7 +13,8 @@ from pytest_cachesafe.lint.settings import Settings
 
 @pytest.mark.parametrize("program", cases("sinks.txt"))
 def test_a_clock_is_found(program: str) -> None:
-    assert_found(filled(program), "CSF101", severity="error")
+    code = filled(program)
+    assert_found(code, "CSF101", severity=severity_of(code))
 
 
 @pytest.mark.parametrize("program", cases("sinks.txt", "sink_constants.txt"))

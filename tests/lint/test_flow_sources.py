@@ -57,9 +57,9 @@ FORMS = [
     "format(datetime.now(), {!r})",
     "time.strftime({!r})",
     "datetime.strftime(datetime.now(), {!r})",
-    # The name of the zone, the city: what is put into a format prints nothing of the clock.
-    "datetime.now().strftime(f{!r} f' {{q}}')",
-    "time.strftime(f' {{q}} ' {!r})",
+    # The name of the zone prints nothing of the clock.
+    "datetime.now().strftime(f{!r} f' {{zone}}')",
+    "time.strftime(f' {{tz}} ' {!r})",
 ]
 
 
@@ -176,3 +176,22 @@ def test_a_duration_changes_with_its_unit(since: str, told: str) -> None:
         f'    return [{{"role": "system", "content": f"It lasts: {{{since}}}"}}, {{"role": "user", "content": q}}]\n'
     )
     assert told in found.message
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        "datetime.now().strftime(f\"%Y-%m-%d{' %H:%M' if q else ''}\")",
+        "datetime.now().strftime(f'%Y-%m-%d {tail}')",
+        "int(time.time_ns() / 1_000_000)",
+        "int(time.time() * 1000 / 60000)",
+        "time.time_ns() // 1_000_000",
+    ],
+)
+def test_what_is_not_known_cuts_nothing(form: str) -> None:
+    (found,) = lint_text(
+        "import time\nfrom datetime import datetime\n\n\ndef build(tail, q):\n"
+        f"    at = {form}\n"
+        '    return [{"role": "system", "content": f"It is {at}"}, {"role": "user", "content": q}]\n'
+    )
+    assert (found.code, str(found.severity)) == ("CSF101", "error")

@@ -39,6 +39,8 @@ SAME = """return llm.invoke([
 NEXT = """return llm.invoke([
             {"role": "system", "content": f"{RULES} Documents: {retrieved_docs}"}, *recent_messages,
             {"role": "user", "content": "Answer, please."}])"""
+FIXED = """return llm.invoke([
+            {"role": "system", "content": RULES}, *recent_messages, {"role": "user", "content": "Answer, please."}])"""
 BACK = "return None"
 
 
@@ -60,10 +62,15 @@ def test_a_window_behind_a_fixed_text_is_told_by_itself(tmp_path: Path) -> None:
     assert found(tmp_path, NODE.format(first="prompt = RULES", again=BACK)) == [(7, "CSF303"), (17, "CSF303")]
 
 
-@pytest.mark.parametrize(("again", "rows"), [(SAME, [11]), (NEXT, [11, 14])])
-def test_the_same_text_in_a_second_try_is_no_report_of_its_own(tmp_path: Path, again: str, rows: list[int]) -> None:
+@pytest.mark.parametrize("again", [SAME, NEXT])
+def test_each_text_of_a_second_try_is_told(tmp_path: Path, again: str) -> None:
     told = found(tmp_path, NODE.format(first=CHANGING, again=again))
-    assert [row for row, code in told if code == "CSF301"] == rows
+    assert [code for row, code in told if row < 17] == ["CSF301", "CSF301"]
+
+
+def test_a_window_that_another_request_sends_behind_fixed_text_is_told(tmp_path: Path) -> None:
+    told = found(tmp_path, NODE.format(first=CHANGING, again=FIXED))
+    assert told[:2] == [(7, "CSF303"), (11, "CSF301")]
 
 
 def test_a_text_that_is_wanted_hides_no_window(tmp_path: Path) -> None:
@@ -74,9 +81,9 @@ def test_a_text_that_is_wanted_hides_no_window(tmp_path: Path) -> None:
     assert found(tmp_path, wanted) == [(7, "CSF303"), (18, "CSF303")]
 
 
-def made(code: str, function: str, history: str, what: str, row: int) -> Finding:
+def made(code: str, function: str, history: str, what: str, requests: int, row: int) -> Finding:
     data = (
-        {"function": function, "history": history, "what": what}
+        {"function": function, "history": history, "what": what, "requests": requests}
         if code == "CSF301"
         else {"function": function, "names": [history]}
     )
@@ -92,6 +99,7 @@ FINDINGS = st.lists(
         st.sampled_from(["ask", "tell"]),
         st.sampled_from(["history", "messages", ""]),
         st.sampled_from(["docs", "query"]),
+        st.integers(1, 2),
         st.integers(1, 50),
     ),
     max_size=7,

@@ -55,6 +55,11 @@ def brief(findings: Sequence[Finding]) -> list[tuple[int | None, str, str]]:
     return [(f.location.row, f.code, str(f.severity)) for f in findings]
 
 
+def severity_of(code: str) -> str:
+    """How bad a clock is in a program: one that is read once and kept is a warning."""
+    return "warning" if "# The time is kept." in code else "error"
+
+
 def assert_found(code: str, *codes: str, severity: str | None = None) -> None:
     """Exactly these codes are found, each at a marked line, with this severity."""
     found = brief(lint_text(code))

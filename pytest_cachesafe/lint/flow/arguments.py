@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Arguments"]
 
-_FORMAT = re.compile(r"fmt|format", re.IGNORECASE)
+_ZONE = re.compile(r"(?:^|[._])(?:tz|timezone|zone|offset|utc|city|place|location|country|lang|locale)(?:$|[_.(])")
 
 
 class Arguments:
@@ -33,17 +33,16 @@ class Arguments:
         return [*out, self.rest] if self.rest is not NOTHING else out
 
     def written(self, at: int) -> str | None:
-        """The text of a positional argument; of an f-string what is fixed in it, unless a part is called a format."""
+        """The text of a positional argument; of an f-string what is fixed in it, if the rest is a zone or place."""
         if at >= len(self.positional):
             return None
         shape, node = self.positional[at].shape, self.nodes[at]
         if isinstance(shape, Const) and isinstance(shape.value, str):
             return shape.value
-        if isinstance(node, ast.JoinedStr) and not any(
-            isinstance(n, ast.Name | ast.Attribute) and _FORMAT.search(n.id if isinstance(n, ast.Name) else n.attr)
-            for n in ast.walk(node)
-        ):
-            return "".join(str(part.value) for part in node.values if isinstance(part, ast.Constant))
+        if isinstance(node, ast.JoinedStr):
+            rest = (part.value for part in node.values if isinstance(part, ast.FormattedValue))
+            if all(_ZONE.search(ast.unparse(part)) and "%" not in ast.unparse(part) for part in rest):
+                return "".join(str(part.value) for part in node.values if isinstance(part, ast.Constant))
         return None
 
     def first(self, *names: str) -> tuple[Value, ast.expr] | None:

@@ -26,6 +26,7 @@ _DIRECTIVES = {
     "U": "day", "W": "day", "V": "day", "b": "month", "B": "month", "h": "month", "m": "month", "y": "year",
     "Y": "year", "G": "year", "C": "year",
 }  # fmt: skip
+_OTHER_UNIT = re.compile(r"_ns\b|ns\(|\bms\b|_ms\b|milli|micro|nano|\*|1e\d", re.IGNORECASE)
 _DIRECTIVE = re.compile(r"%[-#_0^:]?([A-Za-z%])")
 
 
@@ -73,8 +74,11 @@ def of_attribute(name: str) -> str | None:
     return name if name in GRANULARITIES else None
 
 
-def of_divisor(seconds: float) -> str | None:
-    """`int(seconds / 60)` changes with the minute."""
+def of_divisor(dividend: str, seconds: float) -> str | None:
+    """`int(seconds / 60)` changes with the minute; of milliseconds and the like, as far as they are called so, nothing
+    is known."""
+    if _OTHER_UNIT.search(dividend):
+        return None
     return "day" if seconds >= 86400 else "hour" if seconds >= 3600 else "minute" if seconds >= 60 else None
 
 

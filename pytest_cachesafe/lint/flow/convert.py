@@ -74,7 +74,7 @@ def converted(engine: Engine, frame: Frame, node: ast.Call, name: str, last: str
             return _cut_by(value, arguments.written(1))
         return value
     if last in ("int", "round") and len(arguments.positional) == 1:
-        return cut(arguments.positional[0].text(), clock.of_divisor(_divisor(arguments.nodes[0])) or "second")
+        return cut(arguments.positional[0].text(), _unit(arguments.nodes[0]) or "second")
     if last == "dumps":
         atoms = arguments.positional[0].all_atoms() if arguments.positional else EMPTY
         return order_told(frame, node, Value(atoms)) if atoms else NOTHING
@@ -87,11 +87,12 @@ def converted(engine: Engine, frame: Frame, node: ast.Call, name: str, last: str
     return None
 
 
-def _divisor(node: ast.expr) -> float:
-    """What a quotient is divided by: 3600 in `seconds / 3600`."""
+def _unit(node: ast.expr) -> str | None:
+    """How often `seconds / 3600` changes as a whole number."""
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div) and isinstance(node.right, ast.Constant):
-        return node.right.value if isinstance(node.right.value, int | float) else 1
-    return 1
+        size = node.right.value
+        return clock.of_divisor(ast.unparse(node.left), size) if isinstance(size, int | float) else None
+    return None
 
 
 def handed_on(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments: Arguments) -> Value:

@@ -78,7 +78,7 @@ def evaluate_binary(engine: Engine, frame: Frame, node: ast.BinOp) -> Value:
         and isinstance(right.shape, Const)
         and isinstance(right.shape.value, (int, float))
     ):
-        return cut(left.text(), clock.of_divisor(right.shape.value))
+        return cut(left.text(), clock.of_divisor(ast.unparse(node.left), right.shape.value))
     if isinstance(node.op, ast.Div):
         # Paths, known by their last part; quotients of clocks are durations.
         part = right.shape if isinstance(right.shape, Const) and isinstance(right.shape.value, str) else None

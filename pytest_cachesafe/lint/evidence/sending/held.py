@@ -28,6 +28,15 @@ _ASKS = frozenset(
     {"int", "float", "bool", "any", "all", "isinstance", "type", "len", "count", "startswith", "endswith", "span",
      "start", "end"}
 )  # fmt: skip
+# Those that a value may be an argument of, as functions and as methods.
+_BUILT_IN = frozenset(
+    {"str", "repr", "list", "dict", "set", "tuple", "sorted", "reversed", "enumerate", "zip", "min", "max", "sum",
+     "int", "float", "bool", "any", "all", "isinstance", "type", "len", "dedent", "indent", "dumps"}
+)  # fmt: skip
+_OF_TEXTS = frozenset(
+    {"dumps", "encode", "decode", "tokenize", "join", "format", "replace", "finditer", "findall", "fullmatch", "dedent",
+     "indent", "startswith", "endswith"}
+)  # fmt: skip
 _FILLS = frozenset({"append", "extend", "insert", "update", "add"})
 _CHANGES = _FILLS | {"sort", "reverse", "remove", "clear"}
 _MADE = (ast.List, ast.Dict, ast.Set, ast.ListComp, ast.DictComp, ast.SetComp)
@@ -153,7 +162,8 @@ class _Held:
         same = self._known.get(name, ()) if isinstance(call.func, ast.Name) or _is_own(call.func) else ()
         if same:
             return self._is_given_back(call, node, same)
-        if name not in _MAKES and name not in _ASKS:
+        # `set(text)` makes a set, `session.set("prompt", text)` keeps it.
+        if name not in (_BUILT_IN if isinstance(call.func, ast.Name) else _OF_TEXTS):
             raise _Lost
         return name in _MAKES
 

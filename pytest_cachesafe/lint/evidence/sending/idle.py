@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-__all__ = ["builds_only", "gathers", "handed_to"]
+__all__ = ["builds_only", "handed_to"]
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -39,11 +39,6 @@ def builds_only(function: Function) -> bool:
     """Whether a function asks no model itself, so that what it returns is what it has built."""
     calls = _calls(function, returns=True)
     return calls is not None and all(_GATHERS.match(name) and not _ASKS.search(name) for name in calls)
-
-
-def gathers(name: str) -> bool:
-    """Whether a call of that name makes or formats a value and asks nobody."""
-    return _HARMLESS.match(name) is not None or (_GATHERS.match(name) is not None and not _ASKS.search(name))
 
 
 def _calls(function: Function, *, returns: bool) -> frozenset[str] | None:

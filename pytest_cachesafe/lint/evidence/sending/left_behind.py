@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.lint.evidence.prefix.fixed import Files
-from pytest_cachesafe.lint.evidence.sending.idle import gathers
 from pytest_cachesafe.lint.evidence.trees import Function, called, names_in, own_nodes, parents
 
 if TYPE_CHECKING:
@@ -26,6 +25,14 @@ _PARTS = (
     ast.List, ast.Tuple, ast.Dict, ast.Set, ast.BinOp, ast.JoinedStr, ast.FormattedValue, ast.IfExp, ast.BoolOp,
     ast.Starred,
 )  # fmt: skip
+# Calls that make or format a text or a message, and do nothing else with it.
+_BUILDS = re.compile(
+    r"^(?:str|repr|len|format|join|[lr]?strip|replace|dedent|indent|list|dict|tuple|isoformat|strftime|dumps|lower|"
+    r"upper|get|items|keys|values|now|today|utcnow|astimezone|"
+    r"[A-Z]\w*(?:Message|Prompt|Template|Part|Content)(?:Param)?|"
+    r"_*(?:get|build|make|format|fmt|render|compose|create)_(?:\w+_)?"
+    r"(?:prompt|message|messages|text|context|instructions?|schema|header))$"
+)
 _HOPS = 3
 
 
@@ -77,12 +84,13 @@ def _holder(node: ast.AST) -> str | None:
 
 
 def _is_made_of_parts(node: ast.expr) -> bool:
-    """Whether an expression puts things together and hands none to somebody who may send it."""
+    """Whether an expression puts things together and hands none to somebody who may send or keep it."""
     if isinstance(node, _PARTS):
         return all(_is_made_of_parts(n) for n in ast.iter_child_nodes(node) if isinstance(n, ast.expr))
-    calls = [n for n in ast.walk(node) if isinstance(n, ast.Call)]
-    return not any(isinstance(n, ast.Await) for n in ast.walk(node)) and all(
-        gathers(called(call)) or not (call.args or call.keywords) for call in calls
+    inside = list(ast.walk(node))
+    calls = [n for n in inside if isinstance(n, ast.Call)]
+    return not any(isinstance(n, ast.Await | ast.NamedExpr) for n in inside) and all(
+        _BUILDS.match(called(call)) or not (call.args or call.keywords) for call in calls
     )
 
 
@@ -96,8 +104,30 @@ def _is_unread(name: str, function: Function, hops: int) -> bool:
         return False
     if any(isinstance(n, ast.Call) and called(n) in ("locals", "vars", "globals", "eval", "exec") for n in inside):
         return False
+    # A list that the function has not made itself is read by whoever has it.
+    made = [stmt for stmt in inside if isinstance(stmt, ast.Assign | ast.AnnAssign) and _binds(stmt, name)]
+    stored = sum(not isinstance(n.ctx, ast.Load) for _, n in own)
+    grown = any(_is_grown(stmt, name) for stmt in inside)
+    if not made or stored != len(made) + grown * _augments(inside, name):
+        return False
+    if grown and not all(isinstance(stmt.value, ast.List | ast.Dict | ast.JoinedStr | ast.Constant) for stmt in made):
+        return False
     above = parents(function)
     return all(not isinstance(node.ctx, ast.Load) or _is_dropped(node, name, function, above, hops) for _, node in own)
+
+
+def _binds(stmt: ast.Assign | ast.AnnAssign, name: str) -> bool:
+    targets = stmt.targets if isinstance(stmt, ast.Assign) else [stmt.target]
+    return any(isinstance(target, ast.Name) and target.id == name for target in targets)
+
+
+def _is_grown(stmt: ast.AST, name: str) -> bool:
+    return (isinstance(stmt, ast.Expr) and _holder(stmt) == name) or _augments([stmt], name) > 0
+
+
+def _augments(nodes: list[ast.AST], name: str) -> int:
+    found = (n.target for n in nodes if isinstance(n, ast.AugAssign))
+    return sum(isinstance(target, ast.Name) and target.id == name for target in found)
 
 
 def _is_dropped(node: ast.expr, name: str, function: Function, above: dict[int, ast.AST], hops: int) -> bool:
