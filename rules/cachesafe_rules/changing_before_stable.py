@@ -177,7 +177,8 @@ def _requests(shape: Shape, found: _Found) -> int:
 
 def _names_history(expr: Expr, name: str) -> bool:
     star = expr.items[0] if expr.kind == "star" else expr
-    return is_history(star) and spelt(star) == name
+    whole = star.items[0] if star.kind == "subscript" else star
+    return is_history(whole) and spelt(whole) == name
 
 
 def _in_lists(shape: Shape) -> Iterator[_Found]:

@@ -21,7 +21,6 @@ from pytest_cachesafe.lint.evidence.sending.kept_texts import KeptTexts
 from pytest_cachesafe.lint.evidence.sending.left_behind import LeftBehind
 from pytest_cachesafe.lint.evidence.sending.newest import Newest
 from pytest_cachesafe.lint.evidence.sending.tool_dicts import ToolDicts
-from pytest_cachesafe.lint.evidence.sending.turn_ends import TurnEnds
 from pytest_cachesafe.lint.evidence.sending.windows import Windows
 
 if TYPE_CHECKING:
@@ -61,7 +60,6 @@ def weighed(
     bare = Bare(read)
     others = ToolDicts(read)
     left_behind = LeftBehind(read, shown.is_alone)
-    turn_ends = TurnEnds(read)
     windows = Windows(files, read, shown.is_alone)
     pinned = Pinned(read)
     return {
@@ -69,7 +67,6 @@ def weighed(
             (r, pinned.worded(r.code, report))
             for r, report in reports
             if not (unpassed.holds(report) or last.holds(r.code, report) or windows.holds(r.code, report))
-            and not turn_ends.holds(r.code, report)
             and not any(one.holds(report) for one in (kept, newest, appended, bare, others, left_behind))
         ]
         for name, reports in left.items()
