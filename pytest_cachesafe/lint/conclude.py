@@ -102,13 +102,20 @@ class Concluder:
         out: Conclusion,
     ) -> dict[str, list[tuple[Finding, list[Span]]]]:
         from cachesafe_rules.registry import known_codes
+        from pytest_cachesafe.lint.folded import only_folded
         from pytest_cachesafe.lint.suppress import Suppressions
 
         known = known_codes() | {rule.code: rule.name for rule in self._rules.others}
         suppressions = Suppressions(known, lambda name: self._locate(name) if self._hinted(name) else None)
         kept: dict[str, list[tuple[Finding, list[Span]]]] = {}
+
+        def is_told(finding: Finding) -> bool:
+            return not suppressions.silences(finding.code, _span_of(finding), _arising(finding.data))
+
         for name, findings in told.items():
             for finding, sources in findings:
+                # Asked in any case: a comment on what is folded is of use once the rest is mended.
+                finding = only_folded(finding, is_told)
                 if suppressions.silences(finding.code, _span_of(finding), sources):
                     out.suppressed.append(name)
                 else:
@@ -153,7 +160,14 @@ class Concluder:
             self.store.hash(name),
             self.project.fixes,
             problem,
-            [[rule.code, report_json(report)] for rule, report in reports],
+            [
+                [
+                    rule.code,
+                    report_json(report),
+                    *([f.rule.code, report_json(f.report), f.double] for f in report.folded),
+                ]
+                for rule, report in reports
+            ],
         ]
         return content_hash(json.dumps(words).encode("ascii"))
 
@@ -171,7 +185,7 @@ class Concluder:
                 made.crashed.append(f"{rule.code} ({rule.name}) failed on {name}: {type(error).__name__}: {error}")
                 continue
             if finding is not None:
-                made.told.append((finding, _sources_of(report)))
+                made.told.append((finding, _arising(report.data)))
         made.told.sort(key=lambda pair: _order(pair[0]))
         marked = self._fingerprinted([finding for finding, _ in made.told])
         made.told[:] = [(finding, sources) for finding, (_, sources) in zip(marked, made.told, strict=True)]
@@ -202,8 +216,24 @@ class Concluder:
             if self.project.fixes:
                 fix = rule.fix(replace(report, span=span), self._text(name) or "")
         severity = report.severity or rule.severity
-        finding = _finding(rule, report.message, span, report.help, fix, severity, report.confidence, report.data)
-        return replace(finding, flow=tuple(Flow(step.filename, step.row, step.message) for step in report.steps))
+        data = report.data if report.group is None else {**report.data, "group": report.group}
+        finding = _finding(rule, report.message, span, report.help, fix, severity, report.confidence, data)
+        finding = replace(finding, flow=tuple(Flow(step.filename, step.row, step.message) for step in report.steps))
+        return self._carrying(name, finding, report)
+
+    def _carrying(self, name: str, finding: Finding, report: Report) -> Finding:
+        """The finding with those that are folded into it, which come out once it is mended."""
+        if not report.folded:
+            return finding
+        from pytest_cachesafe.lint.folded import with_folded
+
+        folded = []
+        for rule, other, double in report.folded:
+            # A place without code is told of where that report is told.
+            one = self._from_report(name, rule, other, [])
+            if one is not None:
+                folded.append(replace(one, data={**one.data, "double": True}) if double else one)
+        return with_folded(finding, folded)
 
     def _fingerprinted(self, findings: list[Finding]) -> list[Finding]:
         if not findings:
@@ -268,10 +298,10 @@ def _fix_json(fix: Fix | None) -> dict[str, Any] | None:
     return {"message": fix.message, "applicability": fix.applicability, "edits": edits}
 
 
-def _sources_of(report: Report) -> list[Span]:
+def _arising(data: Mapping[str, Any]) -> list[Span]:
     """Where the values of a report arise; a rule of another package need not say."""
     spans = []
-    for source in report.data.get("sources") or ():
+    for source in data.get("sources") or ():
         if isinstance(source, Mapping) and {"filename", "row", "column", "end_row", "end_column"} <= source.keys():
             spans.append(Span(*(source[k] for k in ("filename", "row", "column", "end_row", "end_column"))))
     return spans

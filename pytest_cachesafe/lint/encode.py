@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cachesafe_rules.api import Report
 from cachesafe_rules.model import Source, Span, Step, Taint
 from pytest_cachesafe.findings import Finding, Flow, Location, Severity
+from pytest_cachesafe.lint.folded import FOLDED, folded_in
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.arrive import Hit
@@ -87,13 +88,17 @@ def finding_json(finding: Finding) -> list[Any]:
         [where.filename, where.row, where.column],
         finding.help,
         [[flow.filename, flow.row, flow.message] for flow in finding.flow],
-        dict(finding.data),
+        {**finding.data, FOLDED: list(map(finding_json, folded_in(finding)))}
+        if FOLDED in finding.data
+        else dict(finding.data),
     ]
 
 
 def finding_from(value: Any) -> Finding:
     """The reverse of `finding_json`; raises ValueError, TypeError or IndexError for what is none."""
     code, message, severity, (filename, row, column), help_text, flow, data = value
+    if FOLDED in data:
+        data = {**data, FOLDED: list(map(finding_from, data[FOLDED]))}
     return Finding(
         code,
         message,

@@ -16,7 +16,7 @@ from pytest_cachesafe.findings import Flow
 if TYPE_CHECKING:
     from pytest_cachesafe.findings import Finding
 
-__all__ = ["unmasked"]
+__all__ = ["carrying", "unmasked"]
 
 _BEFORE = "CSF301"
 _WINDOW = "CSF303"
@@ -46,13 +46,14 @@ def unmasked(findings: Sequence[Finding]) -> list[Finding]:
     for index, host in sorted(into.items()):
         hidden.setdefault(host, []).append(findings[index])
     return [
-        _with(finding, hidden[index]) if index in hidden else finding
+        carrying(finding, hidden[index]) if index in hidden else finding
         for index, finding in enumerate(findings)
         if index not in into
     ]
 
 
-def _with(finding: Finding, hidden: Sequence[Finding]) -> Finding:
+def carrying(finding: Finding, hidden: Sequence[Finding]) -> Finding:
+    """The finding with the places and messages of others."""
     flow = dict.fromkeys(finding.flow)
     also: list[Any] = list(finding.data.get("also") or ())
     for other in hidden:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from pytest_cachesafe.lint.folded import only_folded, unburdened
 from pytest_cachesafe.lint.naming import namer, renamed
 from pytest_cachesafe.usage import UsageError
 
@@ -46,7 +48,7 @@ def chosen(run: Run, passed: Passed, options: LintOptions) -> Share:
     share = Share([], suppressed, warnings=passed.warnings)
     for baseline, part in _by_baseline(run, findings).items():
         if baseline is None:
-            share.findings.extend(part)
+            share.findings.extend(map(unburdened, part))
             continue
         from pytest_cachesafe.lint.baseline import apply_baseline
         from pytest_cachesafe.lint.text import read_lines
@@ -57,7 +59,8 @@ def chosen(run: Run, passed: Passed, options: LintOptions) -> Share:
             lambda name: not os.path.lexists(os.path.join(run.root, name)),
             lambda name: read_lines(os.path.join(run.root, name), run.overlay.get(name)),
         )
-        share.findings.extend(kept)
+        # What comes out of a known finding may lie elsewhere, as may its steps.
+        share.findings.extend(map(unburdened, _asked_for(run, kept)))
         # A file that was not asked for may well still have what the baseline lists.
         stale = sum(entry.count for entry in left if entry.filename in run.wanted)
         share = share._replace(baselined=share.baselined + len(matched), stale=share.stale + stale)
@@ -108,8 +111,12 @@ def _switched_on(run: Run, findings: Sequence[Finding]) -> list[Finding]:
             settings = run.discovery.settings_for(name)
             on[name] = settings.selected(run.known) - settings.ignored_in(name, run.known)
         if finding.code in on[name]:
-            kept.append(finding)
+            kept.append(only_folded(finding, partial(_is_on, on[name])))
     return kept
+
+
+def _is_on(codes: frozenset[str], finding: Finding) -> bool:
+    return finding.code in codes
 
 
 def _asked_for(run: Run, findings: Sequence[Finding]) -> list[Finding]:

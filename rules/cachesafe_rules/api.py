@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from cachesafe_rules.model import Arrival, ModuleView, Span, Step
 
-__all__ = ["Applicability", "Context", "Edit", "Example", "Fix", "Report", "Rule"]
+__all__ = ["Applicability", "Context", "Edit", "Example", "Fix", "Folded", "Report", "Rule"]
 
 Applicability = Literal["safe", "unsafe", "suggestion"]
 
@@ -36,7 +36,10 @@ class Fix:
 
 @dataclass(slots=True)
 class Report:
-    """What a rule found. Reports with the same `group` (a function) are folded into one; None stands alone."""
+    """What a rule found. Reports with the same `group` (a function) are folded into one; None stands alone.
+
+    `folded` is filled in when that is done: a rule leaves it empty.
+    """
 
     message: str
     span: Span
@@ -46,6 +49,15 @@ class Report:
     group: str | None = None
     help: str | None = None
     data: dict[str, Any] = field(default_factory=dict)
+    folded: tuple[Folded, ...] = field(default=(), repr=False)
+
+
+class Folded(NamedTuple):
+    """A report that another one carries; `double`: it tells a defect that another rule tells as well."""
+
+    rule: Rule
+    report: Report
+    double: bool = False
 
 
 class Example(NamedTuple):

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from cachesafe_rules.api import Report, Rule
+from cachesafe_rules.api import Folded, Report, Rule
 from cachesafe_rules.arrival_rule import ArrivalRule, joined
 from cachesafe_rules.model import Step
 from cachesafe_rules.policy import rank
@@ -27,7 +27,8 @@ def fold(reports: Iterable[Told]) -> list[Told]:
     """One report per function of a file, per statement in module and class bodies; the order of the input is no matter.
 
     The most severe stays (then the lowest code, then the first place). The steps of the others are appended to its
-    own, `data["also"]` lists them as `{"code", "name", "row", "message"}`, `data["sources"]` holds the sources of all.
+    own, `data["also"]` lists them as `{"code", "name", "row", "message"}`, `data["sources"]` holds the sources of all,
+    `folded` the others as they were.
     Reports without a group that do not come from flows stand alone, unless a flow tells the same (the order of a set in
     a schema, a value in front of what stays). Sorted by place and code; input is not changed.
     """
@@ -36,6 +37,7 @@ def fold(reports: Iterable[Told]) -> list[Told]:
     ordered = sorted(reports, key=_order)
     flows = [told for told in ordered if isinstance(told[0], ArrivalRule)]
     doubles = []
+    same: set[int] = set()
     # The newest message in front of the earlier ones is a value in front of what stays: the more exact rule speaks.
     inserts, changes = ({r.span for rule, r in ordered if rule.code == code} for code in ("CSF302", "CSF301"))
     for told in ordered:
@@ -43,6 +45,7 @@ def fold(reports: Iterable[Told]) -> list[Told]:
         if rule.code in ("CSF301", "CSF302") and report.span in inserts & changes:
             group = groups.setdefault(("CSF302", report.span), [])
             group.insert(len(group) if rule.code == "CSF301" else 0, told)
+            same.add(id(report))
             continue
         flow = next((f for f in flows if _tells(f, told)), None) if rule.code in _DOUBLES else None
         if flow is None:
@@ -54,9 +57,10 @@ def fold(reports: Iterable[Told]) -> list[Told]:
         group = groups.get(_key(flow) or (), [])
         if group and group[0][0].code == flow[0].code:
             group.append(told)
+            same.add(id(told[1]))
         else:
             _put(told, groups, out)
-    out.extend(_merged(group) for group in groups.values())
+    out.extend(_merged(group, same) for group in groups.values())
     return sorted(out, key=_place)
 
 
@@ -108,7 +112,7 @@ def _place(told: Told) -> tuple[Any, ...]:
     return told[1].span, told[0].code, *_order(told)
 
 
-def _merged(group: list[Told]) -> Told:
+def _merged(group: list[Told], same: set[int]) -> Told:
     rule, first = group[0]
     others = [told for told in group[1:] if told != group[0]]
     if not others:
@@ -116,15 +120,17 @@ def _merged(group: list[Told]) -> Told:
     ways = [list(first.steps)]
     also = list(first.data.get("also", ()))
     sources = list(first.data.get("sources", ()))
+    folded = list(first.folded)
     for other, report in others:
         ways.append(_steps(report))
         also.append({"code": other.code, "name": other.name, "row": report.span.row, "message": report.message})
         also.extend(report.data.get("also", ()))
         sources.extend(s for s in report.data.get("sources", ()) if s not in sources)
+        folded += [Folded(other, replace(report, folded=()), id(report) in same), *report.folded]
     data = {**first.data, "also": _unique(also)}
     if sources:
         data["sources"] = sources
-    return rule, replace(first, steps=joined(ways), data=data)
+    return rule, replace(first, steps=joined(ways), data=data, folded=tuple(_unique(folded)))
 
 
 def _steps(report: Report) -> list[Step]:

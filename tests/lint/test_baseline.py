@@ -14,6 +14,7 @@ from lint_project import CLOCK, UNSORTED, places, write
 
 from pytest_cachesafe.findings import Finding
 from pytest_cachesafe.lint.baseline import apply_baseline, fingerprint_of, with_fingerprints, write_baseline
+from pytest_cachesafe.lint.folded import with_folded
 from pytest_cachesafe.lint.options import LintOptions
 from pytest_cachesafe.lint.run import run_lint
 from pytest_cachesafe.usage import UsageError
@@ -120,13 +121,8 @@ def test_the_file_names_tool_schema_and_findings(tmp_path: Path) -> None:
     path = tmp_path / "baseline.json"
     [found] = found_in(LINE)
     write_baseline(path, [found, found])
-    assert json.loads(path.read_text()) == {
-        "schema": 1,
-        "tool": "pytest-cachesafe",
-        "findings": [
-            {"filename": "app/agent.py", "code": "CSF101", "fingerprint": marks([found])[0], "count": 2},
-        ],
-    }
+    item = {"filename": "app/agent.py", "code": "CSF101", "fingerprint": marks([found])[0], "count": 2, "also": []}
+    assert json.loads(path.read_text()) == {"schema": 1, "tool": "pytest-cachesafe", "findings": [item]}
 
 
 def test_a_count_bounds_how_many_are_hidden(tmp_path: Path) -> None:
@@ -177,6 +173,9 @@ _ENTRY = {"filename": "a.py", "code": "CSF101", "fingerprint": "00", "count": 1}
         (json.dumps({"schema": 1, "findings": [_ENTRY, {**_ENTRY, "count": 0}]}), "finding 1 is damaged"),
         (json.dumps({"schema": 1, "findings": [{**_ENTRY, "code": None}]}), "finding 0 is damaged"),
         (json.dumps({"schema": 1, "findings": ["x"]}), "finding 0 is damaged"),
+        (json.dumps({"schema": 1, "findings": [{**_ENTRY, "also": {}}]}), "finding 0 is damaged"),
+        (json.dumps({"schema": 1, "findings": [{**_ENTRY, "also": [{"code": "CSF201"}]}]}), "finding 0 is damaged"),
+        (json.dumps({"schema": 1, "findings": [{**_ENTRY, "together": [["00"]]}]}), "finding 0 is damaged"),
     ],
 )
 def test_a_damaged_baseline_is_a_user_mistake(tmp_path: Path, content: str | bytes, words: str) -> None:
@@ -242,3 +241,232 @@ def test_renames_in_a_project(tmp_path: Path) -> None:
     assert judged() == ([], 3)
     write(project, {"c.py": CLOCK})
     assert judged() == ([("one.py", 5, "CSF101")], 3)
+
+
+# Two findings in one function: the clock is the worse one and carries the set.
+CARRYING = (
+    "from datetime import datetime\n\n\ndef ask(client):\n    langs = ', '.join({'de', 'en'})\n"
+    "    return client.messages.create(\n        model='m', max_tokens=9,\n"
+    "        system=f'It is {datetime.now()}. You help.',\n"
+    "        tools=[{'name': 'speak', 'description': langs, 'input_schema': {}}], messages=[])\n"
+)
+CLOCK_MENDED = CARRYING.replace("{datetime.now()}", "noon")
+SET_MENDED = CARRYING.replace("{'de', 'en'}", "['de', 'en']")
+# In one statement, whose text is another one whichever is mended.
+ONE_TEXT = (
+    "import platform\nfrom datetime import datetime\n\n\ndef ask(client):\n    return client.messages.create(\n"
+    "        model='m', max_tokens=9,\n"
+    "        system=f'It is {datetime.now()} on {platform.node()}. You help.', messages=[])\n"
+)
+
+
+def carried(
+    root: Path, before: str, after: str, config: str = "[tool.cachesafe]\n"
+) -> tuple[int | None, list[str], int, int]:
+    """What is reported of a changed program, with a baseline of the one before."""
+    written = baseline_of(root, before, config)
+    return written, *judged(root, after)
+
+
+def baseline_of(root: Path, text: str, config: str = "[tool.cachesafe]\n") -> int | None:
+    project = write(root / "p", {"a.py": text}, config)
+    return run_lint(LintOptions((str(project),), write_baseline=str(root / "b.json"))).written
+
+
+def judged(root: Path, text: str) -> tuple[list[str], int, int]:
+    project = write(root / "p", {"a.py": text}, None)
+    # The second run has everything from the cache.
+    for _ in range(2):
+        result = run_lint(LintOptions((str(project),), baseline=str(root / "b.json"))).result
+    return [finding.code for finding in result.findings], result.baselined, result.stale
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "known", "stale"),
+    [
+        (CARRYING, CARRYING, 1, 0),
+        (CARRYING, CLOCK_MENDED, 1, 1),
+        (CARRYING, SET_MENDED, 1, 0),
+        (CARRYING, "x = 1\n", 0, 1),
+        (ONE_TEXT, ONE_TEXT.replace("{datetime.now()}", "noon"), 1, 1),
+        (ONE_TEXT, ONE_TEXT.replace("{platform.node()}", "a host"), 1, 0),
+        # A worse one has come that carries what was told before.
+        (CLOCK_MENDED, CARRYING, 0, 0),
+    ],
+    ids=["nothing", "host", "folded", "all", "host-in-one-text", "folded-in-one-text", "carried-now"],
+)
+def test_mending_one_of_a_function_tells_nothing_new(
+    tmp_path: Path, before: str, after: str, known: int, stale: int
+) -> None:
+    new = ["CSF101"] if before == CLOCK_MENDED else []
+    assert carried(tmp_path, before, after) == (1, new, known, stale)
+
+
+def test_what_is_added_to_a_known_function_is_told_under_its_own_code(tmp_path: Path) -> None:
+    assert carried(tmp_path, SET_MENDED, CARRYING) == (1, ["CSF201"], 1, 0)
+
+
+def test_what_is_added_to_what_is_left_of_a_statement_is_told(tmp_path: Path) -> None:
+    other = ONE_TEXT.replace("{datetime.now()}", "{id(client)}")
+    assert carried(tmp_path, ONE_TEXT, other)[1] == ["CSF108"]
+
+
+def test_several_that_are_added_are_told_once(tmp_path: Path) -> None:
+    more = CARRYING.replace("import datetime\n", "import datetime\nimport platform\n").replace(
+        "'speak'", "platform.node()"
+    )
+    baseline_of(tmp_path, SET_MENDED)
+    write(tmp_path / "p", {"a.py": more}, None)
+    options = LintOptions((str(tmp_path / "p"),), baseline=str(tmp_path / "b.json"))
+    [found] = run_lint(options).result.findings
+    assert found.code == "CSF201"
+    assert "CSF106" in {also["code"] for also in found.data["also"]}
+    assert {source["kind"] for source in found.data["sources"]} == {"set", "host"}
+
+
+def without_carried(path: Path) -> None:
+    """Make of a baseline what versions wrote that did not say what a finding carries."""
+    stored = json.loads(path.read_text())
+    for item in stored["findings"]:
+        item.pop("also")
+        item.pop("together", None)
+    path.write_text(json.dumps(stored))
+
+
+def test_an_old_baseline_covers_what_a_finding_carries(tmp_path: Path) -> None:
+    baseline_of(tmp_path, CARRYING)
+    without_carried(tmp_path / "b.json")
+    assert judged(tmp_path, CARRYING) == ([], 1, 0)
+    # It did not know of the set, so it is news.
+    assert judged(tmp_path, CLOCK_MENDED) == (["CSF201"], 0, 1)
+
+
+def test_entries_of_files_that_were_not_looked_at_stay_as_they_are(tmp_path: Path) -> None:
+    """What an old baseline says of them is not taken for "carries nothing"."""
+    project = write(tmp_path / "p", {"a.py": CARRYING, "b.py": CARRYING})
+    path = tmp_path / "b.json"
+    run_lint(LintOptions((str(project),), write_baseline=str(path)))
+    before = json.loads(path.read_text())
+    run_lint(LintOptions((str(project / "a.py"),), write_baseline=str(path)))
+    assert json.loads(path.read_text()) == before
+    without_carried(path)
+    run_lint(LintOptions((str(project / "a.py"),), write_baseline=str(path)))
+    assert ["also" in item for item in json.loads(path.read_text())["findings"]] == [True, False]
+    assert run_lint(LintOptions((str(project),), baseline=str(path))).result.findings == []
+
+
+def test_a_renamed_file_keeps_what_its_findings_carry(tmp_path: Path) -> None:
+    baseline_of(tmp_path, CARRYING)
+    (tmp_path / "p" / "a.py").unlink()
+    project = write(tmp_path / "p", {"new.py": CARRYING}, None)
+    options = LintOptions((str(project),), baseline=str(tmp_path / "b.json"))
+    assert run_lint(options).result.findings == []
+    write(project, {"new.py": CLOCK_MENDED}, None)
+    assert run_lint(options).result.findings == []
+
+
+@pytest.mark.parametrize("how", ["comment", "setting"])
+def test_what_is_silenced_or_switched_off_does_not_come_out(tmp_path: Path, how: str) -> None:
+    before, after, config = SET_MENDED, CARRYING, "[tool.cachesafe]\n"
+    if how == "comment":
+        after = after.replace("'en'})\n", "'en'})  # cachesafe: ignore[CSF201] any order will do\n")
+    else:
+        config = '[tool.cachesafe.per-file-ignores]\n"a.py" = ["CSF201"]\n'
+    assert carried(tmp_path, before, after, config) == (1, [], 1, 0)
+
+
+@pytest.mark.parametrize("unchanged", [True, False])
+def test_one_defect_that_two_rules_tell_is_not_told_again(tmp_path: Path, unchanged: bool) -> None:
+    """The text in front of the history is a double of the clock, and is known with it wherever its statement goes."""
+    text = (
+        "from datetime import datetime\n\n\ndef ask(client, history):\n    now = datetime.now()\n"
+        "    text = f'It is {now}. You help.'\n"
+        "    return client.messages.create(model='m', max_tokens=9, system=text, messages=history)\n"
+    )
+    baseline_of(tmp_path, text)
+    stored = json.loads((tmp_path / "b.json").read_text())
+    assert [one["code"] for one in stored["findings"][0]["also"]] == ["CSF301"]
+    if not unchanged:
+        stored["findings"][0]["also"] = []
+        (tmp_path / "b.json").write_text(json.dumps(stored))
+    assert judged(tmp_path, text) == ([], 1, 0)
+
+
+_CAUSES = ("clock", "host", "address")
+_TEXTS = ("system = f'{now()}'", "system = f'{now()} {node()}'", "tools = list({1, 2})")
+_groups = st.lists(
+    st.lists(st.tuples(st.sampled_from(_CAUSES), st.sampled_from(_TEXTS), st.booleans()), min_size=1, max_size=4),
+    max_size=5,
+)
+
+
+def folded_groups(groups: list[list[tuple[str, str, bool]]], *, all_of_them: bool) -> list[Finding]:
+    """A finding per group, whose first cause carries the others; without those that are mended."""
+    codes = {cause: f"CSF10{number}" for number, cause in enumerate(_CAUSES, 1)}
+    made, lines = [], []
+    for group in groups:
+        ones = []
+        for cause, text, is_mended in sorted(group):
+            if all_of_them or not is_mended:
+                lines.append(text)
+                ones.append(finding(codes[cause], row=len(lines), end=(len(lines), len(text) + 1)))
+        if ones:
+            made.append(with_folded(ones[0], ones[1:]))
+    return with_fingerprints(made, {"app/agent.py": lines}.get)
+
+
+@settings(deadline=None)
+@given(_groups)
+def test_whatever_is_mended_of_folded_groups_the_rest_is_known(
+    tmp_path_factory: pytest.TempPathFactory, groups: list[list[tuple[str, str, bool]]]
+) -> None:
+    path = tmp_path_factory.getbasetemp() / "groups.json"
+    before, after = (folded_groups(groups, all_of_them=every) for every in (True, False))
+    assert write_baseline(path, before) == len(groups)
+    kept, matched, _ = apply_baseline(path, after)
+    assert (kept, matched) == ([], after)
+    assert apply_baseline(path, before) == ([], before, [])
+
+
+_PARTS = {
+    "clock": ("{datetime.now()}", "noon"),
+    "host": ("{platform.node()}", "a host"),
+    "address": ("{id(client)}", "one"),
+    "set": ("{', '.join({'de', 'en'})}", "de, en"),
+}
+_functions = st.lists(
+    # Of one cause twice in one text there is one report, which an edit of that text makes another one.
+    st.lists(
+        st.tuples(st.sampled_from(sorted(_PARTS)), st.booleans(), st.booleans()),
+        min_size=1,
+        max_size=5,
+        unique_by=lambda one: one[:2],
+    ),
+    min_size=1,
+    max_size=3,
+)
+
+
+def program(functions: list[list[tuple[str, bool, bool]]], *, all_of_them: bool) -> str:
+    """Functions that build requests; each cause stands in the system text or in that of the tools."""
+    out = "import platform\nfrom datetime import datetime\n"
+    for number, causes in enumerate(functions):
+        texts = {False: "You help. ", True: "Speaks. "}
+        for cause, in_tools, is_mended in causes:
+            texts[in_tools] += _PARTS[cause][is_mended and not all_of_them] + ". "
+        out += (
+            f"\n\ndef ask_{number}(client):\n    return client.messages.create(\n        model='m', max_tokens=9,\n"
+            f'        system=f"{texts[False]}",\n        messages=[],\n'
+            f"        tools=[{{'name': 'speak', 'input_schema': {{}}, 'description': f\"{texts[True]}\"}}])\n"
+        )
+    return out
+
+
+@settings(deadline=None, max_examples=15)
+@given(_functions)
+def test_whatever_is_mended_of_a_program_the_rest_is_known(
+    tmp_path_factory: pytest.TempPathFactory, functions: list[list[tuple[str, bool, bool]]]
+) -> None:
+    root = tmp_path_factory.mktemp("mended")
+    baseline_of(root, program(functions, all_of_them=True))
+    assert judged(root, program(functions, all_of_them=False))[0] == []
