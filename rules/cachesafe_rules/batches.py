@@ -12,7 +12,7 @@ from cachesafe_rules.expressions import last_part, walk
 from cachesafe_rules.model import Binding, Condition, Expr
 from cachesafe_rules.shape import Shape
 
-__all__ = ["MANY", "dropped_at_once"]
+__all__ = ["MANY", "dropped_at_once", "is_changed_for_all"]
 
 MANY = 1000
 _LARGE = 8
@@ -106,9 +106,13 @@ def _replaces(shape: Shape, binding: Binding, whole: Expr) -> bool:
         return False
     if target.kind == "subscript" and target.items[1].kind == "slice":
         # `x[:] = x[-20:]` changes the list that everybody holds.
-        held = shape.is_parameter(binding.function, whole) or _lives_on(shape, binding, whole)
-        return _same(target.items[0], whole) and held
+        return _same(target.items[0], whole) and is_changed_for_all(shape, binding, whole)
     return _same(target, whole) and _lives_on(shape, binding, target)
+
+
+def is_changed_for_all(shape: Shape, binding: Binding, whole: Expr) -> bool:
+    """Whether what a statement does to a list itself is still so in the next turn."""
+    return shape.is_parameter(binding.function, whole) or _lives_on(shape, binding, whole)
 
 
 def _takes_back(shape: Shape, binding: Binding) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.batches import dropped_at_once
+from cachesafe_rules.batches import dropped_at_once, is_changed_for_all
 from cachesafe_rules.expressions import is_history, last_part, name_words, spelt
 from cachesafe_rules.lasting import begins, is_short
 from cachesafe_rules.model import Condition, Expr, Span
@@ -280,7 +280,8 @@ def _dropped(shape: Shape) -> Iterator[_Found]:
                 and _free(shape, binding.function, binding.conditions)
                 and _counts(binding.conditions)
             ):
-                yield binding.span, f"del {name}[…]", binding.function, (name,), _width(key)
+                step = _width(key) if is_changed_for_all(shape, binding, target.items[0]) else 1
+                yield binding.span, f"del {name}[…]", binding.function, (name,), step
 
 
 def _width(key: Expr) -> int:

@@ -75,6 +75,12 @@ def test_what_is_dropped_at_once_decides(keep: int, more: int, sign: tuple[str, 
         "if text:\n            self.history = self.history[-20:]",
         "self.history = self.history[-20:]",
         "if len(self.history) > self.sessions:\n            self.history = self.history[-20:]",
+        # Each turn begins with the whole again.
+        "self.history = self.sessions.load(key)\n"
+        "        if len(self.history) > 60:\n            self.history = self.history[-20:]",
+        "self.history = self.sessions.load(key)\n        if len(self.history) > 60:\n            del self.history[:20]",
+        # A share of nearly all.
+        "if len(self.history) > 10:\n            self.history = self.history[-max(10, len(self.history) // 2):]",
         # It is cut where it is short.
         "if len(self.history) < 60:\n            self.history = self.history[-20:]",
     ],
@@ -116,3 +122,32 @@ def test_a_function_that_gives_back_the_rest() -> None:
 )
 def test_what_is_deleted(row: str, expected: list[str]) -> None:
     assert often(told(f"if len(self.history) > 60:\n            {row}")) == expected
+
+
+STATELESS = """
+@app.post("/chat")
+def chat(request: ChatRequest):
+    if len(request.messages) > 60:
+        request.messages = request.messages[-20:]
+    return client.chat.completions.create(model="m", messages=request.messages)
+
+
+def retried(client, history):
+    for attempt in range(3):
+        if len(history) > 60:
+            history = history[-20:]
+        print(client.chat.completions.create(model="m", messages=history))
+
+
+def reloaded(client, db):
+    while True:
+        history = db.load_messages()
+        if len(history) > 60:
+            history = history[-20:]
+        print(client.chat.completions.create(model="m", messages=history))
+"""
+
+
+def test_a_chat_that_comes_in_as_a_whole_is_cut_each_time() -> None:
+    messages = [f.message for f in lint_text(STATELESS) if f.code == "CSF303"]
+    assert often(messages) == ["with each new message"] * 3

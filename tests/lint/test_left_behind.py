@@ -106,3 +106,23 @@ def test_a_text_that_goes_into_nothing_that_is_read_is_no_request(tmp_path: Path
 )
 def test_a_text_that_somebody_is_given_is_one(tmp_path: Path, use: str) -> None:
     assert codes(tmp_path, CLOCK.format(use=use)) == ["CSF101"]
+
+
+@pytest.mark.parametrize(
+    "chat",
+    [
+        "messages = MESSAGES",
+        "messages = client.messages",
+        "messages = CHATS.setdefault(question, [])",
+        "messages = client.begin()",
+    ],
+)
+def test_a_list_of_somebody_else_is_read_there(tmp_path: Path, chat: str) -> None:
+    use = f"{chat}\n    messages.append({{'role': 'system', 'content': system_prompt}})"
+    text = CLOCK.format(use=use) + "\n\nMESSAGES = []\nCHATS = {}\n"
+    assert codes(tmp_path, text) == ["CSF101"]
+
+
+@pytest.mark.parametrize("call", ["Task(client, system_prompt)", "client.with_system_prompt(system_prompt)"])
+def test_what_is_made_of_it_may_run(tmp_path: Path, call: str) -> None:
+    assert codes(tmp_path, CLOCK.format(use=f"task = {call}")) == ["CSF101"]
