@@ -94,7 +94,11 @@ def _doc(rule: Rule) -> str:
 
 
 def _facts(rule: Rule) -> str:
-    fix = "`--fix` changes what is provably safe, `--unsafe-fixes` the rest" if fixable(rule) else "none"
+    fix = (
+        "where one is offered, `--fix` changes what is provably safe, `--unsafe-fixes` also what changes the prompt"
+        if fixable(rule)
+        else "none"
+    )
     return f"Severity: {rule.severity}. Fix: {fix}."
 
 

@@ -40,7 +40,10 @@ _MOVING = frozenset(
     {"score", "scores", "usage", "used", "last", "count", "counts", "hits", "rank", "relevance", "recent", "popularity",
      "random", "frequency", "similarity", "latency", "time"}
 )  # fmt: skip
-_HELP = "sort by name once, before the tools are turned into definitions: sorted(tools, key=lambda t: t.name)"
+_HELP = (
+    "sort once, before the tools are turned into definitions: names by sorted(names), tools by "
+    "sorted(tools, key=lambda t: t.name)"
+)
 
 
 class UnstableToolOrder(Rule):
