@@ -27,9 +27,8 @@ def by_statement(finding: Finding) -> list[list[Finding]]:
     """The finding and those that it carries; what stands in one another is together."""
     out: list[list[Finding]] = []
     last = (0, 0)
-    for start, end, one in sorted(
-        ((*_ends(one), one) for one in (finding, *folded_in(finding))), key=lambda at: at[:2]
-    ):
+    for one in sorted((finding, *folded_in(finding)), key=_ends):
+        start, end = _ends(one)
         if start < last:
             out[-1].append(one)
         else:
