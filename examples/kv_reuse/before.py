@@ -18,6 +18,6 @@ def question(text: str) -> str:
 def messages(turns: int) -> list[Message]:
     """The chat up to visitor's turn `turns`; the system text counts the turns."""
     return [
-        {"role": "system", "content": f"Turn {turns}. {RULES}"},
+        {"role": "system", "content": f"Turn {turns}. {RULES}"},  # cachesafe: ignore[CSF301] the fault shown here
         *CHAT[: 2 * turns - 1],
     ]
