@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import sys
 import warnings
+from functools import lru_cache
 from typing import NamedTuple
 
 __all__ = ["Parsed", "SyntaxProblem", "column", "long_tree", "parse", "parse_rows", "tree_of"]
@@ -20,6 +21,9 @@ UNBOUNDED = 50_000
 
 LONG = 400_000
 """Characters from which on a file is parsed piece by piece."""
+
+KEPT = 60_000
+"""Bytes up to which the tree of a file is kept for the next that asks; trees take a hundred times as much."""
 
 STUMBLES = ("invalid syntax", "f-string", "expected '('", "multiple exception types")
 """How Python words that it met syntax from after its time (3.10 to 3.13)."""
@@ -163,7 +167,20 @@ def _tree(text: str, filename: str) -> ast.Module:
 
 
 def tree_of(data: bytes) -> ast.Module | None:
-    """The tree of a file that is read for what it may tell beside the analysis; None where Python cannot parse it."""
+    """The tree of a file that is read for what it may tell beside the analysis; None where Python cannot parse it.
+
+    It is shared with all that ask: not to be changed.
+    """
+    return _kept_tree(data) if len(data) <= KEPT else _any_tree(data)
+
+
+@lru_cache(maxsize=4)
+def _kept_tree(data: bytes) -> ast.Module | None:
+    # Many ask of the same file, one after the other.
+    return _any_tree(data)
+
+
+def _any_tree(data: bytes) -> ast.Module | None:
     try:
         return _asked(data, "<unknown>")
     except (SyntaxError, ValueError, OverflowError, RecursionError, MemoryError, SystemError):

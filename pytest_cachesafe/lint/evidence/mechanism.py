@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.prefix.chats import agent_of, chat_in, in_loop, is_fallback, tools_beside
 from pytest_cachesafe.lint.evidence.prefix.counted import is_counted
-from pytest_cachesafe.lint.evidence.prefix.fixed import Files, fixed_behind, is_at, sources_of
+from pytest_cachesafe.lint.evidence.prefix.fixed import fixed_behind, is_at, sources_of
 from pytest_cachesafe.lint.evidence.prefix.followed import Followed
 from pytest_cachesafe.lint.evidence.prefix.single_requests import CLOSING
 from pytest_cachesafe.lint.evidence.requesters import Requesters
@@ -66,14 +67,13 @@ _End = tuple[str, Function, int]
 
 
 class Mechanism:
-    """Asks of reports whether the code shows that and what they cost. `read` gives the bytes of a project's file."""
+    """Asks of reports whether the code shows that and what they cost. `files` are the names of a project's files."""
 
-    def __init__(self, files: Sequence[str], read: Callable[[str], bytes | None]) -> None:
+    def __init__(self, files: Sequence[str], seen: Files) -> None:
         self._files = files
-        self._read = read
-        self._seen = Files(read)
-        self._requesters = Requesters(files, read, self._seen)
-        self._followed = Followed(files, read, self._seen)
+        self._seen = seen
+        self._requesters = Requesters(files, seen)
+        self._followed = Followed(files, seen)
         self._alone: dict[str, bool] = {}
 
     def shown(self, code: str, report: Report) -> bool:
@@ -263,7 +263,7 @@ class Mechanism:
             stem = name.rpartition("/")[2][:-3].encode()
             imported = re.compile(rb"\b(?:from|import)\b[^\n]*\b" + re.escape(stem) + rb"\b")
             self._alone[name] = self._seen[name].rows <= _SHORT and not any(
-                other != name and stem in (data := self._read(other) or b"") and imported.search(data)
+                other != name and stem in (data := self._seen.read(other) or b"") and imported.search(data)
                 for other in self._files
             )
         return self._alone[name]

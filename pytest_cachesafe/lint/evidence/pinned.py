@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.prefix.chats import in_loop
-from pytest_cachesafe.lint.evidence.prefix.fixed import Files, sources_of
+from pytest_cachesafe.lint.evidence.prefix.fixed import sources_of
 from pytest_cachesafe.lint.evidence.running.uses import parsed
 from pytest_cachesafe.lint.evidence.trees import Function, own_nodes, spelt
 
@@ -40,11 +41,10 @@ _HELP = (
 
 
 class Pinned:
-    """Words reports anew. `read` gives the bytes of a project's file."""
+    """Words reports anew."""
 
-    def __init__(self, read: Callable[[str], bytes | None]) -> None:
-        self._read = read
-        self._seen = Files(read)
+    def __init__(self, seen: Files) -> None:
+        self._seen = seen
 
     def worded(self, code: str, report: Report) -> Report:
         """The report as it is, or what it says of a time that lasts: a warning, and for how long."""
@@ -92,7 +92,7 @@ class Pinned:
 
     def _class_around(self, name: str, row: int) -> str:
         found = ""
-        for statement in parsed(self._read(name) or b""):
+        for statement in parsed(self._seen.read(name) or b""):
             if statement.lineno <= row <= (statement.end_lineno or statement.lineno):
                 for node in ast.walk(statement):
                     if isinstance(node, ast.ClassDef) and node.lineno <= row <= (node.end_lineno or node.lineno):

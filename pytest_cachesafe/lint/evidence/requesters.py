@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from pytest_cachesafe.lint.evidence.files import File, Files
 from pytest_cachesafe.lint.evidence.prefix.behind import given
-from pytest_cachesafe.lint.evidence.prefix.fixed import File, Files, is_at
+from pytest_cachesafe.lint.evidence.prefix.fixed import is_at
 from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, spelt
 from pytest_cachesafe.lint.path_kinds import is_test_path
 
@@ -40,11 +41,10 @@ _FROM_REQUEST = frozenset({"Depends", "Header", "Query", "Body", "Form", "Path",
 
 
 class Requesters:
-    """Asks of values of reports. `files` are those of the project, `read` gives the bytes of one."""
+    """Asks of values of reports. `files` are the names of those of the project, `seen` gives them."""
 
-    def __init__(self, files: Sequence[str], read: Callable[[str], bytes | None], seen: Files) -> None:
+    def __init__(self, files: Sequence[str], seen: Files) -> None:
         self._files = [name for name in files if name.endswith(".py") and not is_test_path(name)]
-        self._read = read
         self._seen = seen
         self._known: dict[tuple[int, str], bool] = {}
 
@@ -121,7 +121,7 @@ class Requesters:
         """The calls of functions of a name in the project, each with the file and the function around it."""
         word = name.encode()
         for path in self._files:
-            data = self._read(path)
+            data = self._seen.read(path)
             if data is None or word not in data:
                 continue
             file = self._seen[path]

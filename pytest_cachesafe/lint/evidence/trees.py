@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import ast
+from collections import deque
 from collections.abc import Iterator
 from functools import lru_cache
 
 __all__ = ["Function", "called", "functions", "names_in", "own_nodes", "parents", "spelt"]
 
+# What statements stand in, and the parts that hold them, in the order of the tree.
+_Block = ast.stmt | ast.ExceptHandler | ast.match_case
+_PARTS = ("body", "handlers", "orelse", "finalbody", "cases")
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
@@ -57,7 +61,12 @@ def functions(body: list[ast.stmt]) -> dict[str, list[Function]]:
     """All functions below, by their name."""
     found: dict[str, list[Function]] = {}
     for statement in body:
-        for node in ast.walk(statement):
+        # No function stands in an expression, so only what holds statements is looked into.
+        below: deque[_Block] = deque([statement])
+        while below:
+            node = below.popleft()
             if isinstance(node, Function):
                 found.setdefault(node.name, []).append(node)
+            for part in _PARTS:
+                below.extend(getattr(node, part, ()))
     return found

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.mechanism import Mechanism
 from pytest_cachesafe.lint.evidence.pinned import Pinned
 from pytest_cachesafe.lint.evidence.prefix.last_lines import LastLines
@@ -39,10 +40,11 @@ def weighed(
 
     `files` are those of the project, `templates` its texts, `read` gives the bytes of one.
     """
-    shown = Mechanism(files, read)
+    seen = Files(read)
+    shown = Mechanism(files, seen)
     left: dict[str, list[tuple[Rule, Report]]] = {}
     for name, reports in told.items():
-        once = OneShot(name, read)
+        once = OneShot(name, seen)
         left[name] = [
             (r, report) for r, report in reports if shown.shown(r.code, report) and not once.holds(r.code, report)
         ]
@@ -53,15 +55,15 @@ def weighed(
     for name, dead in (*called.dead(rows).items(), *never.items()):
         left[name] = [(rule, report) for rule, report in left[name] if report.span.row not in dead]
     unpassed = Unpassed(files, read, called.is_told)
-    last = LastLines(files, read, templates, left)
-    kept = KeptTexts(files, read)
+    last = LastLines(files, seen, templates, left)
+    kept = KeptTexts(files, seen)
     newest = Newest(files, read)
-    appended = Appended(files, read)
-    bare = Bare(read)
+    appended = Appended(files, seen)
+    bare = Bare(seen)
     others = ToolDicts(read)
-    left_behind = LeftBehind(read, shown.is_alone)
+    left_behind = LeftBehind(seen, shown.is_alone)
     windows = Windows(files, read, shown.is_alone)
-    pinned = Pinned(read)
+    pinned = Pinned(seen)
     return {
         name: [
             (r, pinned.worded(r.code, report))

@@ -16,7 +16,6 @@ __all__ = [
     "Around",
     "Place",
     "around",
-    "constants",
     "given",
 ]
 
@@ -78,18 +77,6 @@ def around(text: ast.expr, place: Place) -> Around | None:
             before = True
             near = behind if near is None else near
     return Around(asked, front, behind, behind if near is None else near) if seen else None
-
-
-def constants(body: list[ast.stmt]) -> dict[str, str]:
-    """The texts that module and classes name."""
-    found: dict[str, str] = {}
-    for statement in body:
-        for inner in (statement, *(statement.body if isinstance(statement, ast.ClassDef) else ())):
-            if isinstance(inner, ast.Assign) and isinstance(inner.value, ast.Constant):
-                for target in inner.targets:
-                    if isinstance(target, ast.Name) and isinstance(inner.value.value, str):
-                        found[target.id] = inner.value.value
-    return found
 
 
 _Piece = int | str | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection
 
-from pytest_cachesafe.lint.evidence.prefix.fixed import File
+from pytest_cachesafe.lint.evidence.files import File
 from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, spelt
 
 __all__ = ["is_counted"]

@@ -4,93 +4,21 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from pytest_cachesafe.lint.evidence.prefix.behind import Place, around, constants
+from pytest_cachesafe.lint.evidence.files import File, Files
+from pytest_cachesafe.lint.evidence.prefix.behind import Place, around
 from pytest_cachesafe.lint.evidence.prefix.single_requests import CLOSING
-from pytest_cachesafe.lint.evidence.running.uses import parsed
-from pytest_cachesafe.lint.evidence.trees import Function, called, functions, own_nodes, spelt
+from pytest_cachesafe.lint.evidence.trees import Function, own_nodes, spelt
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report
 
-__all__ = ["File", "Files", "fixed_behind", "is_at", "sources_of"]
+__all__ = ["fixed_behind", "is_at", "sources_of"]
 
 _FILLED = re.compile(r"(?:fills |reaches the placeholder )\{(\w+)\}")
 _FILLS = frozenset({"format", "render", "substitute", "safe_substitute", "format_map", "replace"})
-
-
-class File:
-    """A file as far as reports ask: its functions, constants and, as `texts`, its strings with placeholders."""
-
-    def __init__(self, data: bytes) -> None:
-        body = parsed(data)
-        self.known = functions(body)
-        self.constants = constants(body)
-        self.rows = data.count(b"\n")
-        self._body = body
-        self._around: dict[int, Function | None] = {}
-
-    @cached_property
-    def texts(self) -> list[str]:
-        """Strings that may have placeholders."""
-        nodes = (node for stmt in self._body for node in ast.walk(stmt) if isinstance(node, ast.Constant))
-        return [node.value for node in nodes if isinstance(node.value, str) and "{" in node.value]
-
-    def calls(self, row: int) -> Iterator[ast.Call]:
-        """The calls around a row."""
-        for stmt in self._body:
-            if stmt.lineno <= row <= (stmt.end_lineno or stmt.lineno):
-                for node in ast.walk(stmt):
-                    if isinstance(node, ast.Call) and node.lineno <= row <= (node.end_lineno or node.lineno):
-                        yield node
-
-    @cached_property
-    def _callers(self) -> dict[str, list[Function]]:
-        found: dict[str, list[Function]] = {}
-        for same in self.known.values():
-            for caller in same:
-                for name in {called(node) for node in own_nodes(caller) if isinstance(node, ast.Call)}:
-                    found.setdefault(name, []).append(caller)
-        return found
-
-    def around(self, row: int) -> Function | None:
-        """The innermost function around a row."""
-        if row not in self._around:
-            every = (f for same in self.known.values() for f in same)
-            inside = [f for f in every if f.lineno <= row <= (f.end_lineno or f.lineno)]
-            self._around[row] = max(inside, key=lambda f: f.lineno, default=None)
-        return self._around[row]
-
-    def enclosing(self, function: Function) -> list[Function]:
-        """A function and those that it is written in, the innermost first."""
-        last = function.end_lineno or function.lineno
-        every = (f for same in self.known.values() for f in same)
-        around = [f for f in every if f.lineno <= function.lineno and last <= (f.end_lineno or f.lineno)]
-        return sorted(around, key=lambda f: f.lineno, reverse=True)
-
-    def callers(self, function: Function) -> list[Function]:
-        """The functions of the file that call one of that name."""
-        return [caller for caller in self._callers.get(function.name, ()) if caller is not function]
-
-
-class Files:
-    """Files by their names, each looked at once. `read` gives the bytes of one."""
-
-    def __init__(self, read: Callable[[str], bytes | None]) -> None:
-        self._read = read
-        self._made: dict[str, File] = {}
-
-    def __getitem__(self, name: str) -> File:
-        if name not in self._made:
-            self._made[name] = File((self._read(name) or b"") if name.endswith(".py") else b"")
-        return self._made[name]
-
-    def around(self, name: str, row: int) -> Function | None:
-        """The innermost function around a row of a file."""
-        return self[name].around(row)
 
 
 def sources_of(report: Report) -> Sequence[Mapping[str, Any]]:

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
+from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.prefix.chats import chat_in
-from pytest_cachesafe.lint.evidence.prefix.fixed import Files
 from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, spelt
 from pytest_cachesafe.lint.path_kinds import is_test_path
 
@@ -31,11 +31,10 @@ _At = tuple[str, Function]
 
 
 class Followed:
-    """Asks it of functions. `read` gives the bytes of a file of the project."""
+    """Asks it of functions."""
 
-    def __init__(self, files: Sequence[str], read: Callable[[str], bytes | None], seen: Files) -> None:
+    def __init__(self, files: Sequence[str], seen: Files) -> None:
         self._files = files
-        self._read = read
         self._seen = seen
         self._callers: dict[str, list[_At] | None] = {}
 
@@ -84,7 +83,7 @@ class Followed:
                 for file in self._files
                 if file.endswith(".py")
                 and not is_test_path(file)
-                and name.encode() in (data := self._read(file) or b"")
+                and name.encode() in (data := self._seen.read(file) or b"")
                 and word.search(data)
             ]
             many = len(spelling) > _MANY

@@ -10,12 +10,13 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.prefix.behind import ASKED
-from pytest_cachesafe.lint.evidence.prefix.fixed import Files, is_at, sources_of
+from pytest_cachesafe.lint.evidence.prefix.fixed import is_at, sources_of
 from pytest_cachesafe.lint.evidence.prefix.one_shot import OneShot
 from pytest_cachesafe.lint.evidence.prefix.single_requests import CLOSING
 from pytest_cachesafe.lint.evidence.trees import Function, called, spelt
@@ -40,21 +41,20 @@ _At = tuple[Function, frozenset[int], list[Mapping[str, Any]]]
 
 
 class LastLines:
-    """Asks it of reports. `read` gives the bytes of a file of the project, of its `templates` as well; `told` are all
+    """Asks it of reports. `seen` gives the files of the project, of its `templates` as well; `told` are all
     reports, since one on a name says where its text goes on to in the reports that come by its row."""
 
     def __init__(
         self,
         files: Sequence[str],
-        read: Callable[[str], bytes | None],
+        seen: Files,
         templates: Sequence[str],
         told: Mapping[str, Sequence[tuple[Rule, Report]]],
     ) -> None:
         self._files = files
-        self._read = read
         self._templates = templates
         self._told = told
-        self._seen = Files(read)
+        self._seen = seen
         self._once: dict[str, OneShot] = {}
 
     def holds(self, code: str, report: Report) -> bool:
@@ -93,7 +93,7 @@ class LastLines:
 
     def _is_single(self, name: str, row: int, end: int) -> bool:
         if name not in self._once:
-            self._once[name] = OneShot(name, self._read)
+            self._once[name] = OneShot(name, self._seen)
         return self._once[name].is_single(row, end)
 
     # The text
@@ -130,7 +130,7 @@ class LastLines:
     @cached_property
     def _whole(self) -> list[str]:
         """All templates but those that are put into others."""
-        read = {path: (self._read(path) or b"")[:_LARGEST].decode("utf-8", "replace") for path in self._templates}
+        read = {path: (self._seen.read(path) or b"")[:_LARGEST].decode("utf-8", "replace") for path in self._templates}
         parts = {found[1].rpartition("/")[2] for text in read.values() for found in _INCLUDED.finditer(text)}
         return [self._expanded(path) for path in read if path.rpartition("/")[2] not in parts]
 
@@ -159,7 +159,7 @@ class LastLines:
 
     def _expanded(self, path: str, depth: int = _DEPTH) -> str:
         """A template with those that it includes."""
-        data = self._read(path) or b""
+        data = self._seen.read(path) or b""
         text = data[:_LARGEST].decode("utf-8", "replace")
 
         def put_in(found: re.Match[str]) -> str:
@@ -173,7 +173,7 @@ class LastLines:
         word = re.compile(rb"^\s*" + name.encode() + rb"\b[^=\n]*=", re.MULTILINE)
         found = []
         for file in self._files:
-            data = self._read(file) if file.endswith(".py") else None
+            data = self._seen.read(file) if file.endswith(".py") else None
             if data is not None and word.search(data) and name in self._seen[file].constants:
                 found.append(self._seen[file].constants[name])
         return found

@@ -10,14 +10,14 @@ from __future__ import annotations
 import ast
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
-from pytest_cachesafe.lint.evidence.prefix.behind import Around, Place, around, constants
+from pytest_cachesafe.lint.evidence.files import File, Files
+from pytest_cachesafe.lint.evidence.prefix.behind import Around, Place, around
 from pytest_cachesafe.lint.evidence.prefix.single_requests import CLOSING, Sent, single_requests
-from pytest_cachesafe.lint.evidence.running.uses import parsed
-from pytest_cachesafe.lint.evidence.trees import Function, called, functions, names_in, own_nodes, parents
+from pytest_cachesafe.lint.evidence.trees import Function, called, names_in, own_nodes, parents
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report
@@ -46,14 +46,11 @@ _LOOKED_AT = frozenset({"len", "print", "debug", "info", "warning", "log", "coun
 
 
 class OneShot:
-    """The one-shot requests of one file. `read` gives the bytes of a file of the project."""
+    """The one-shot requests of one of the files."""
 
-    def __init__(self, name: str, read: Callable[[str], bytes | None]) -> None:
+    def __init__(self, name: str, files: Files) -> None:
         self._name = name
-        self._read = read
-        self._body: list[ast.stmt] | None = None
-        self._known: dict[str, list[Function]] = {}
-        self._constants: dict[str, str] = {}
+        self._files = files
         self._sent: dict[int, _Requests] = {}
         self._returned: set[int] = set()
         self._found: dict[tuple[int, int, int, int], list[tuple[ast.expr, Function]]] = {}
@@ -69,10 +66,9 @@ class OneShot:
     def _holds(self, code: str, report: Report) -> bool:
         if code not in _CODES or report.data.get("part") != "system" or not self._name.endswith(".py"):
             return False
-        self._look()
         kinds = {source.get("kind") for source in report.data.get("sources", ())}
         row, end = report.span.row, report.span.end_row
-        function = self._around(row)
+        function = self._file.around(row)
         if function is None:
             return False
         if code == _TIME and _JOB.search(f"{self._name}/{function.name}"):
@@ -81,7 +77,7 @@ class OneShot:
             (s["row"], s["column"]) for s in report.data.get("sources", ()) if s.get("filename") == self._name
         )
         rows = frozenset(step.row for step in report.steps if step.filename == self._name)
-        place = Place(function, rows | {start[0] for start in starts}, starts, self._known, self._constants)
+        place = Place(function, rows | {start[0] for start in starts}, starts, self._file.known, self._file.constants)
         recalled = code == _MEMORY and kinds == {"memory"}
         ordered = code in _ORDERS
         texts = _texts(function, row, end, said=ordered) if recalled or ordered else ()
@@ -100,24 +96,12 @@ class OneShot:
 
     def is_single(self, row: int, end: int) -> bool:
         """Whether the text of a statement goes into requests of one question alone, all of them seen."""
-        self._look()
-        function = self._around(row)
+        function = self._file.around(row)
         return function is not None and 0 < len(self._requests(function, row, end)) <= _MOST
 
-    def _look(self) -> None:
-        if self._body is None:
-            self._body = parsed(self._read(self._name) or b"")
-            self._known = functions(self._body)
-            self._constants = constants(self._body)
-
-    def _around(self, row: int) -> Function | None:
-        """The innermost function around a row."""
-        at = bisect_right(self._in_order, row, key=lambda f: f.lineno)
-        return next((f for f in reversed(self._in_order[:at]) if row <= (f.end_lineno or f.lineno)), None)
-
-    @cached_property
-    def _in_order(self) -> list[Function]:
-        return sorted((f for same in self._known.values() for f in same), key=lambda f: f.lineno)
+    @property
+    def _file(self) -> File:
+        return self._files[self._name]
 
     def _requests(self, function: Function, row: int, end: int, depth: int = 2) -> list[tuple[ast.expr, Function]]:
         """The system texts of the requests that the text of a statement goes into; none if one of them may be a chat,
@@ -129,7 +113,7 @@ class OneShot:
 
     def _looked_for(self, function: Function, row: int, end: int, depth: int) -> list[tuple[ast.expr, Function]]:
         if id(function) not in self._sent:
-            self._sent[id(function)] = _Requests(function, self._known)
+            self._sent[id(function)] = _Requests(function, self._file.known)
             self._returned |= {id(sent.system) for sent in self._sent[id(function)].whole if sent.returned}
         requests = self._sent[id(function)]
         out = [(sent.system, function) for sent in requests.whole if _overlaps(sent.system, row, end)]
@@ -178,7 +162,7 @@ class OneShot:
     def _calls(self) -> dict[str, list[tuple[Function, ast.Call]]]:
         """The calls in the functions of the file, by the last part of their names."""
         found: dict[str, list[tuple[Function, ast.Call]]] = {}
-        for same in self._known.values():
+        for same in self._file.known.values():
             for caller in same:
                 for node in own_nodes(caller):
                     if isinstance(node, ast.Call):

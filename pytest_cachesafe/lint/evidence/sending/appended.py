@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pytest_cachesafe.lint.evidence.prefix.fixed import Files
+from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.running.uses import parsed
 from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, parents, spelt
 from pytest_cachesafe.lint.path_kinds import is_test_path
@@ -28,12 +28,11 @@ _START = frozenset({"START", "__start__"})
 
 
 class Appended:
-    """Asks of reports. `files` are those of the project, `read` gives the bytes of one."""
+    """Asks of reports. `files` are the names of those of the project, `seen` gives them."""
 
-    def __init__(self, files: Sequence[str], read: Callable[[str], bytes | None]) -> None:
+    def __init__(self, files: Sequence[str], seen: Files) -> None:
         self._files = [name for name in files if name.endswith(".py") and not is_test_path(name)]
-        self._read = read
-        self._seen = Files(read)
+        self._seen = seen
         self._later: dict[str, bool] = {}
 
     def holds(self, report: Report) -> bool:
@@ -57,7 +56,7 @@ class Appended:
         """Whether a function is a node of a graph of the project, and nowhere the first one."""
         word, found = function.encode(), False
         for path in self._files:
-            data = self._read(path)
+            data = self._seen.read(path)
             if data is None or word not in data or b"add_node" not in data:
                 continue
             calls = [n for stmt in parsed(data) for n in ast.walk(stmt) if isinstance(n, ast.Call)]

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from pytest_cachesafe.lint.evidence.prefix.fixed import Files, is_at, sources_of
+from pytest_cachesafe.lint.evidence.files import Files
+from pytest_cachesafe.lint.evidence.prefix.fixed import is_at, sources_of
 from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, spelt
 
 if TYPE_CHECKING:
@@ -29,10 +30,10 @@ _NUMBERS = frozenset({"int", "float", "round", "abs"})
 
 
 class Bare:
-    """Asks of reports. `read` gives the bytes of a file."""
+    """Asks of reports."""
 
-    def __init__(self, read: Callable[[str], bytes | None]) -> None:
-        self._seen = Files(read)
+    def __init__(self, seen: Files) -> None:
+        self._seen = seen
 
     def holds(self, report: Report) -> bool:
         """Whether all values of a report are clocks that a name gets as they are, without a text in between."""

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from pytest_cachesafe.lint.evidence.prefix.fixed import Files
+from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.running.uses import parsed
 from pytest_cachesafe.lint.evidence.sending.measured import is_measured
 from pytest_cachesafe.lint.evidence.sending.written import TESTS, is_test, remembers, writes
@@ -46,12 +46,11 @@ _Keeps = Callable[[ast.Call, Function], bool]
 
 
 class KeptTexts:
-    """Asks of reports. `files` are those of the project, `read` gives the bytes of one."""
+    """Asks of reports. `files` are the names of those of the project, `seen` gives them."""
 
-    def __init__(self, files: Sequence[str], read: Callable[[str], bytes | None]) -> None:
+    def __init__(self, files: Sequence[str], seen: Files) -> None:
         self._files = [name for name in files if name.endswith(".py") and not is_test_path(name)]
-        self._read = read
-        self._seen = Files(read)
+        self._seen = seen
 
     def holds(self, report: Report) -> bool:
         """Whether the text of a report is seen to be kept, counted, shown or given back by a tool, and nothing else."""
@@ -125,7 +124,7 @@ class KeptTexts:
         """Of each mention of a function in the project, but imports, whether its text goes nowhere."""
         word = name.encode()
         for path in self._files:
-            data = self._read(path)
+            data = self._seen.read(path)
             if data is None or word not in data:
                 continue
             for stmt in parsed(data):

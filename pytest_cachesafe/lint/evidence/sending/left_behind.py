@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from pytest_cachesafe.lint.evidence.prefix.fixed import Files
+from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.trees import Function, called, names_in, own_nodes, parents
 
 if TYPE_CHECKING:
@@ -37,11 +37,11 @@ _HOPS = 3
 
 
 class LeftBehind:
-    """Asks of reports. `read` gives the bytes of a file, `is_alone` says of a short one whether it is complete as it
-    stands: an excerpt may well end where its messages are built."""
+    """Asks of reports. `is_alone` says of a short file whether it is complete as it stands: an excerpt may well end
+    where its messages are built."""
 
-    def __init__(self, read: Callable[[str], bytes | None], is_alone: Callable[[str], bool]) -> None:
-        self._seen = Files(read)
+    def __init__(self, seen: Files, is_alone: Callable[[str], bool]) -> None:
+        self._seen = seen
         self._is_alone = is_alone
 
     def holds(self, report: Report) -> bool:
