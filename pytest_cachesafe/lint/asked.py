@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import glob
 import os
-import re
 from collections.abc import Sequence
 from fnmatch import fnmatch
 from pathlib import Path
@@ -16,9 +15,11 @@ from typing import NamedTuple
 
 import pytest
 
+from cachesafe_rules.patterns import lazy_pattern
+
 __all__ = ["Asked", "asked", "ignored", "take_ids"]
 
-_FINDING = re.compile(r"(?P<path>.+)::[A-Z]+\d{3}:\d+(?::\d+)?")
+_FINDING = lazy_pattern(r"(?P<path>.+)::[A-Z]+\d{3}:\d+(?::\d+)?")
 _PROJECT = "cachesafe-lint::project"
 _KEY: pytest.StashKey[tuple[str, ...]] = pytest.StashKey()
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cachesafe_rules.model import Span
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.findings import Finding, Flow, Location, Severity
 from pytest_cachesafe.lint.text import decoded, split_rows
 
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["Concluder", "Conclusion"]
 
 _SYNTAX = "CSF901"
-_TEMPLATES = re.compile(r"(?:^|/)(?:\w*templates?|cookiecutter\w*|scaffold\w*|\{\{[^/]*)(?=/)")
-_TEMPLATE_LINE = re.compile(
+_TEMPLATES = lazy_pattern(r"(?:^|/)(?:\w*templates?|cookiecutter\w*|scaffold\w*|\{\{[^/]*)(?=/)")
+_TEMPLATE_LINE = lazy_pattern(
     r"^[ \t]*(?:\{%-?\s*(?:if|for|set|block|extends|import|from|include|macro|raw|endif|else|elif)\b|"
     r"(?:import|from|class|def)\s+\{\{)",
     re.MULTILINE,

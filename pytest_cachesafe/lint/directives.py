@@ -6,19 +6,21 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from cachesafe_rules.patterns import lazy_pattern
+
 __all__ = ["Directive", "Part", "codes_for", "directives", "may_hold"]
 
 # What any directive holds, for a look at a whole file before its comments are searched.
-_HINT = re.compile(r"#[^\n\r]*?(?:cachesafe\s*:|noqa\b)", re.IGNORECASE)
-_OWN = re.compile(r"#\s*cachesafe\s*:\s*(?P<word>[a-z][a-z_-]*)(?P<rest>[^#]*)", re.IGNORECASE)
-_LIST = re.compile(r"\s*\[(?P<parts>[^\[\]]*)\]")
+_HINT = lazy_pattern(r"#[^\n\r]*?(?:cachesafe\s*:|noqa\b)", re.IGNORECASE)
+_OWN = lazy_pattern(r"#\s*cachesafe\s*:\s*(?P<word>[a-z][a-z_-]*)(?P<rest>[^#]*)", re.IGNORECASE)
+_LIST = lazy_pattern(r"\s*\[(?P<parts>[^\[\]]*)\]")
 _CODE = r"[a-z]+[0-9]+"
 # A bare `noqa` ends there; `noqa: words` is no directive, as ruff sees it, and silences nothing.
-_NOQA = re.compile(
+_NOQA = lazy_pattern(
     rf"#\s*noqa(?:\s*:\s*(?P<parts>{_CODE}\b(?:[,\s]\s*{_CODE}\b)*)[^#]*|(?![\w:-])[^#]*)", re.IGNORECASE
 )
-_WORD = re.compile(r"[^\s,]+")
-_SHAPE = re.compile(r"([A-Za-z]+)(\d+)")
+_WORD = lazy_pattern(r"[^\s,]+")
+_SHAPE = lazy_pattern(r"([A-Za-z]+)(\d+)")
 
 
 class Part(NamedTuple):

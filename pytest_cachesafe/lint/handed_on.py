@@ -9,11 +9,11 @@ single places.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.findings import Flow
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ __all__ = ["gathered"]
 
 _SEVERITIES = ("error", "warning", "note")
 # The function whose result is reported, and the step by which a caller takes that result.
-_RESULT = re.compile(r"reaches the return value of (\w+)\(\)")
-_TAKEN = re.compile(r"returned by (\w+)\(\)")
+_RESULT = lazy_pattern(r"reaches the return value of (\w+)\(\)")
+_TAKEN = lazy_pattern(r"returned by (\w+)\(\)")
 # Values that are known by their name alone: whoever hands `memory` on has the same one as the parameter `memory`.
 _NAMED = frozenset({"memory", "session", "user"})
 # Rules on an order that is another one each time; the last looks at the place where it arises and follows nothing.

@@ -10,14 +10,16 @@ import re
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from cachesafe_rules.patterns import lazy_pattern
+
 __all__ = ["may_override", "overriding"]
 
 # Roots of clocks, the sources that methods are overridden for; each costs a search in every file.
 _ROOTS = (b"datetime", b"import time", b"strftime")
-_SOURCES = re.compile(rb"now\(|today\(|strftime|time\(")
-_CLASS = re.compile(rb"^[ \t]*class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?[^\n]*:", re.MULTILINE)
-_METHOD = re.compile(rb"^[ \t]+(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\(", re.MULTILINE)
-_WORD = re.compile(rb"\w+")
+_SOURCES = lazy_pattern(rb"now\(|today\(|strftime|time\(")
+_CLASS = lazy_pattern(rb"^[ \t]*class[ \t]+(\w+)[ \t]*(?:\(([^)]*)\))?[^\n]*:", re.MULTILINE)
+_METHOD = lazy_pattern(rb"^[ \t]+(?:async[ \t]+)?def[ \t]+(\w+)[ \t]*\(", re.MULTILINE)
+_WORD = lazy_pattern(rb"\w+")
 # Bases above bases.
 _LEVELS = 3
 

@@ -17,6 +17,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from cachesafe_rules.patterns import lazy_pattern
+
 __all__ = ["ENOUGH", "in_pieces"]
 
 ENOUGH = 50_000
@@ -31,9 +33,9 @@ _NESTED = 20
 _MOST = 500_000
 """Characters of a rejected piece that is searched for its statements; a longer one is a single table or worse."""
 
-_CLAUSE = re.compile(r"(?:else|elif|except|finally)\b")
-_DEFINITION = re.compile(r"(?:class|def|async[ \t]+def)\b")
-_BLANKS = re.compile(r"[ \t\f]*")
+_CLAUSE = lazy_pattern(r"(?:else|elif|except|finally)\b")
+_DEFINITION = lazy_pattern(r"(?:class|def|async[ \t]+def)\b")
+_BLANKS = lazy_pattern(r"[ \t\f]*")
 _LIKELY = r"(?:@|(?:class|def|async[ \t]+def)[ \t]|[A-Za-z_]\w* = )"
 
 Place = tuple[int, int]

@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 from cachesafe_rules.api import Edit, Fix
 from cachesafe_rules.model import Span
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.confirm import Located
 from pytest_cachesafe.lint.directives import Directive, codes_for, directives, may_hold
 
@@ -26,7 +27,7 @@ __all__ = ["Problem", "Suppressions"]
 _FILE_ROWS = 20
 _META = "CSF9"
 _WORDS = ("ignore", "ignore-file", "noqa")
-_OURS = re.compile(r"CSF\d*", re.IGNORECASE)
+_OURS = lazy_pattern(r"CSF\d*", re.IGNORECASE)
 
 
 class Problem(NamedTuple):

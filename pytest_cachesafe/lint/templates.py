@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from cachesafe_rules.model import Arrival, Source, Span, Taint
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.flow.clock import of_format
 from pytest_cachesafe.lint.text import decoded, split_rows
 
@@ -17,23 +18,23 @@ __all__ = ["arrivals_in"]
 
 _SINK = "prompt template"
 # Half of the templates of the world are web pages and configuration: what is a prompt says so.
-_NAMED = re.compile(r"prompt|chat|system|instruct|agent|persona", re.IGNORECASE)
+_NAMED = lazy_pattern(r"prompt|chat|system|instruct|agent|persona", re.IGNORECASE)
 _SAYS = (b"strftime_now", b"messages", b"You are", b"you are")
 _JINJA = (".jinja", ".jinja2", ".j2", ".prompt")
 
 _CLOSERS = {"{{": "}}", "{%": "%}", "{#": "#}"}
-_RAW = re.compile(r"-?\s*raw\b")
-_END_RAW = re.compile(r"\{%-?\s*endraw\b")
-_CALL = re.compile(
+_RAW = lazy_pattern(r"-?\s*raw\b")
+_END_RAW = lazy_pattern(r"\{%-?\s*endraw\b")
+_CALL = lazy_pattern(
     r"(?<![\w.])((?:(?:datetime|date|dt|time|timezone|pendulum|arrow)\.)*"
     r"(?:now|utcnow|today|strftime_now|current_time|current_date|current_datetime))\s*\("
     r"|(?<![\w.])(time\.time|time\.strftime)\s*\("
 )
 # The tag of jinja2-time: `{% now 'utc', '%Y' %}`.
-_TAG = re.compile(r"[-+]?\s*(now)\s+['\"]")
-_SET = re.compile(r"\{%[-+]?\s*set\s+(\w+)\s*=")
-_PLACE = re.compile(r"[-+]?\s*(now|utcnow|today)\b(?!\s*[(=])")
-_STRING = re.compile(r"'[^']*'|\"[^\"]*\"")
+_TAG = lazy_pattern(r"[-+]?\s*(now)\s+['\"]")
+_SET = lazy_pattern(r"\{%[-+]?\s*set\s+(\w+)\s*=")
+_PLACE = lazy_pattern(r"[-+]?\s*(now|utcnow|today)\b(?!\s*[(=])")
+_STRING = lazy_pattern(r"'[^']*'|\"[^\"]*\"")
 
 
 class _Tag(NamedTuple):

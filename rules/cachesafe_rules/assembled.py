@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 from cachesafe_rules.expressions import last_part
 from cachesafe_rules.model import Condition, Expr, MessageItem, MessageList, Span
+from cachesafe_rules.patterns import lazy_pattern
 from cachesafe_rules.shape import Shape
 
 __all__ = ["assembled_lists", "role_and_content"]
 
 # `OpenAISystemMessageParam`
-_SYSTEM = re.compile(r"(?:System|Developer)(?:Chat)?(?:Message|Param)")
+_SYSTEM = lazy_pattern(r"(?:System|Developer)(?:Chat)?(?:Message|Param)")
 _CONTENT = ("content", "text", "parts")
 _CONSTRUCTED = {"System": "system", "Developer": "system", "Human": "user", "User": "user", "AI": "assistant",
                 "Assistant": "assistant", "Tool": "tool"}  # fmt: skip

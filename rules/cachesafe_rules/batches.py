@@ -6,10 +6,9 @@ is what the next turn goes on with; a copy that is cut anew for each request mov
 
 from __future__ import annotations
 
-import re
-
 from cachesafe_rules.expressions import last_part, walk
 from cachesafe_rules.model import Binding, Condition, Expr
+from cachesafe_rules.patterns import lazy_pattern
 from cachesafe_rules.shape import Shape
 
 __all__ = ["MANY", "dropped_at_once", "is_changed_for_all"]
@@ -18,7 +17,7 @@ MANY = 1000
 _LARGE = 8
 _NUMBERS = frozenset({"max", "min", "int", "round"})
 # What comes in anew with each request.
-_REQUEST = re.compile(r"(?:^|_)(?:req|request|body|payload|event|data|params|input)s?$")
+_REQUEST = lazy_pattern(r"(?:^|_)(?:req|request|body|payload|event|data|params|input)s?$")
 
 
 def dropped_at_once(shape: Shape, function: str, cut: Expr, conditions: tuple[Condition, ...]) -> int | None:

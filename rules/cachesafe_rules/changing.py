@@ -17,6 +17,7 @@ from cachesafe_rules.expressions import (
     words_of_name,
 )
 from cachesafe_rules.model import Expr
+from cachesafe_rules.patterns import lazy_pattern
 from cachesafe_rules.shape import Shape
 from cachesafe_rules.volatile import volatile_in
 
@@ -54,13 +55,13 @@ _TURN_TEXT = frozenset(
     {"query", "question", "text", "utterance", "message", "prompt", "input", "msg", "task", "topic"}
 )  # fmt: skip
 # Words right in front of a number that counts up or down.
-_COUNTER = re.compile(
+_COUNTER = lazy_pattern(
     r"\b(?:step|turn|round|iteration|attempt|tokens left|remaining(?: tokens)?|messages so far|budget left)\W{0,3}$",
     re.I,
 )
 # Calls of `replace` in a row that are followed.
 _CHAIN = 20
-_COUNTED = re.compile(r"^\W{0,2}(?:of \d+|tokens (?:left|remain)|steps (?:left|remain)|turns (?:left|remain))", re.I)
+_COUNTED = lazy_pattern(r"^\W{0,2}(?:of \d+|tokens (?:left|remain)|steps (?:left|remain)|turns (?:left|remain))", re.I)
 
 
 def pieces_of(shape: Shape, function: str, content: Expr) -> list[Expr]:

@@ -14,6 +14,7 @@ from cachesafe_rules.concrete import Piece, read
 from cachesafe_rules.edits import places, statement_at
 from cachesafe_rules.message_edits import is_clock, move_to_user
 from cachesafe_rules.model import Span
+from cachesafe_rules.patterns import lazy_pattern
 from cachesafe_rules.scope import Scope
 
 if TYPE_CHECKING:
@@ -25,9 +26,9 @@ __all__ = ["clock_fix", "day_format", "day_resolution", "move_to_user"]
 _TIME = r"%[-_0^#:]*[HIklMSsfpPXcTRrZzN]"
 # A run of them with what joins them, and what joins them to the date before or behind.
 _TIMES = rf"(?:T?{_TIME}|[\s:.,/hZ(_-]+(?={_TIME}))+"
-_BEFORE = re.compile(rf"[\s,;:|·@(_-]*(?:\b(?:at|um)\b\s*)?(?:T(?=%))?{_TIMES}\)?\s*(?:Z|UTC|GMT)?\)?$")
-_ANY_DATE = re.compile(r"%[-_0^#]*[YyGmbBhdejxDFcsuaAVUW]")
-_DAY = re.compile(r"%[-_0^#]*[djxDFeu]|%[-_0^#]*[yYG].*%[-_0^#]*[mbBhVUW]", re.DOTALL)
+_BEFORE = lazy_pattern(rf"[\s,;:|·@(_-]*(?:\b(?:at|um)\b\s*)?(?:T(?=%))?{_TIMES}\)?\s*(?:Z|UTC|GMT)?\)?$")
+_ANY_DATE = lazy_pattern(r"%[-_0^#]*[YyGmbBhdejxDFcsuaAVUW]")
+_DAY = lazy_pattern(r"%[-_0^#]*[djxDFeu]|%[-_0^#]*[yYG].*%[-_0^#]*[mbBhVUW]", re.DOTALL)
 # Longer ones are not formats of dates.
 _LONG = 200
 # Sources of one report that a fix is tried for.

@@ -14,6 +14,7 @@ from bisect import bisect_right
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.patterns import lazy_pattern
 from cachesafe_rules.piece import Block, Comment, Piece, Range
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ _ENOUGH = 300
 _TOO_LONG = 4000
 # libcst's parser recurses in native code and takes the process down (seen at 10,000 terms); Python's parser does not.
 _TOO_DEEP = 180
-_NEWLINE = re.compile(r"\r\n?|\n")
+_NEWLINE = lazy_pattern(r"\r\n?|\n")
 
 
 def split_rows(text: str) -> list[str]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from cachesafe_rules.api import Edit, Fix, Report
 from cachesafe_rules.concrete import Piece, Range, range_of, read
 from cachesafe_rules.model import Span
+from cachesafe_rules.patterns import lazy_pattern
 from cachesafe_rules.scope import Scope, is_plain
 
 if TYPE_CHECKING:
@@ -23,11 +24,11 @@ __all__ = ["add_keyword", "places", "remove_comment", "sort_call", "sort_keys_fi
 _SET_CALLS = frozenset({"set", "frozenset"})
 # Calls for which the order of their argument is no matter, or that sort it themselves.
 _ORDERLESS = frozenset({"sorted", "set", "frozenset", "len", "min", "max", "sum", "any", "all", "bool", "Counter"})
-_LISTING = re.compile(r"(?:os\.)?listdir|(?:glob\.)?i?glob|.+\.(?:iterdir|r?glob)", re.DOTALL)
+_LISTING = lazy_pattern(r"(?:os\.)?listdir|(?:glob\.)?i?glob|.+\.(?:iterdir|r?glob)", re.DOTALL)
 # Lists of names; other listings give objects or depend on what they are asked of.
 _NAME_LISTINGS = frozenset({("os", "listdir"), ("glob", "glob")})
 # `sort_keys` here would not give the bytes that the model wrote.
-_REPLAYED = re.compile(r"(?:tool|function)_?(?:call|input|use)|arguments|\.input\b", re.IGNORECASE)
+_REPLAYED = lazy_pattern(r"(?:tool|function)_?(?:call|input|use)|arguments|\.input\b", re.IGNORECASE)
 _REPLAYED_KEYS = frozenset({"arguments", "input", "tool_calls", "function_call"})
 
 

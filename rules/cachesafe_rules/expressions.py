@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from cachesafe_rules.model import Expr
+from cachesafe_rules.patterns import lazy_pattern
 
 __all__ = [
     "constant_text",
@@ -22,13 +22,15 @@ __all__ = [
 ]
 
 # What holds the earlier messages of a chat, by the last part of its name.
-_HISTORY = re.compile(
+_HISTORY = lazy_pattern(
     r"^_*(?:[a-z]+_)*(?:messages|msgs|history|histories|conversation|dialogue?|turns|transcript|chat_log|contents|"
     r"input_items|chat_turns|convo)$"
 )
 # Lists of that name that are something else than the chat.
-_NOT_HISTORY = re.compile(r"error|log_messages|warning|commit|validation|status|search_history|run_history|event|queue")
-_SNAKE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_NOT_HISTORY = lazy_pattern(
+    r"error|log_messages|warning|commit|validation|status|search_history|run_history|event|queue"
+)
+_SNAKE = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _WALK_LIMIT = 2000
 
 

@@ -14,6 +14,7 @@ from cachesafe_rules.api import Edit, Fix, Report
 from cachesafe_rules.concrete import Concrete, Piece, read
 from cachesafe_rules.edits import places
 from cachesafe_rules.model import Span
+from cachesafe_rules.patterns import lazy_pattern
 from cachesafe_rules.request_forms import Request, request_in
 from cachesafe_rules.scope import Scope
 
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 
 __all__ = ["is_clock", "move_to_user"]
 
-_CLOCK = re.compile(
+_CLOCK = lazy_pattern(
     r"\b(?:(?:date)?time\.(?:now|utcnow|today|time|time_ns|strftime|ctime|localtime|gmtime|asctime)|date\.today"
     r"|(?:now|utcnow|today|ctime)|get_(?:current_|local_|utc_)?(?:today|now|date|time|datetime)\w*)\s*\("
 )
-_CALLED_NOW = re.compile(r"(?:^|_)(?:now|today)$|^current_?(?:date|time|datetime)|^dt_?now")
+_CALLED_NOW = lazy_pattern(r"(?:^|_)(?:now|today)$|^current_?(?:date|time|datetime)|^dt_?now")
 _MODULES = frozenset({"datetime", "time", "date", "str", "timezone"})
 # A longer sentence says more than the time: then only the time itself moves.
 _SENTENCE = 70
@@ -34,9 +35,9 @@ _INSTEAD = "(given in the newest message)"
 _LABEL = "Current date and time: "
 # A field in a text whose sentences are looked for.
 _HOLE = "\0"
-_END = re.compile(r"\n|\\n|[.!?](?=\s|\\n|$)")
-_TAIL = re.compile(r"(?:\s|\\n)+$")
-_BLANK = re.compile(r"^(?:\s|\\n)+|(?:\s|\\n)+$")
+_END = lazy_pattern(r"\n|\\n|[.!?](?=\s|\\n|$)")
+_TAIL = lazy_pattern(r"(?:\s|\\n)+$")
+_BLANK = lazy_pattern(r"^(?:\s|\\n)+|(?:\s|\\n)+$")
 
 
 class _Text(NamedTuple):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
+from cachesafe_rules.patterns import lazy_pattern
 
 __all__ = ["AGENT_CALLEES", "TOOL_WORDS", "counts", "is_observer", "is_screen", "writes_a_log", "writes_down"]
 
 # Who makes an agent; what tells of one (its result, an event, a row in a table) is named after it as well.
-AGENT_CALLEES = re.compile(
+AGENT_CALLEES = lazy_pattern(
     r"(?:Agent|Assistant|Crew|Swarm|Team|create_react_agent|create_agent|create_deep_agent|create_supervisor)"
     r"(?!\w*(?:Tool|Events?|Message|Response|Results?|Output|Finish|Action|Step|Error|Exception|Info|Status|State|"
     r"Record|Entry|Logs?|Metrics?|Usage|Stats|Summary|Card|Row|DTO|Schema|Out|Read|View|Snapshot|Trace|Span|Metadata|"
@@ -15,24 +15,24 @@ AGENT_CALLEES = re.compile(
 )
 
 # What a set of tools is called, or of what a schema lists.
-TOOL_WORDS = re.compile(
+TOOL_WORDS = lazy_pattern(
     r"tool|func|schema|action|skill|plugin|capabilit|abilit|name|require|enum|propert|field|allowed|enabled|param"
 )
-_FILES = re.compile(
+_FILES = lazy_pattern(
     r"(?:^|[/_])(?:telemetry|tracing|tracer|traces?|observability|instrumentation|instrumentors?|opentelemetry|otel|"
     r"exporters?|analytics|loggers?|logging)(?:/|_\w+\.|\.)"
 )
-_FUNCTIONS = re.compile(
+_FUNCTIONS = lazy_pattern(
     r"^_*(?:log|trace|record|save|store|dump|print|debug|display|show|count|estimate|persist|export|audit)(?:$|_)"
 )
 
 # Where people read: `renderer.add_system_message(…)` prints a line.
-_SCREENS = re.compile(
+_SCREENS = lazy_pattern(
     r"(?:^|_)(?:renderer|ui|gui|tui|cli|console|views?|widgets?|logger|display|screen|terminal|printer|stdout|"
     r"panel|page|transcript|toast|statusbar|notifier)$"
 )
-_LOGS = re.compile(r"^_*(?:\w+_)?(?:log|trace|audit|print)(?:$|_)")
-_COUNTS = re.compile(r"^_*(?:count|estimate|measure|num)_|_(?:tokens?|token_count)$")
+_LOGS = lazy_pattern(r"^_*(?:\w+_)?(?:log|trace|audit|print)(?:$|_)")
+_COUNTS = lazy_pattern(r"^_*(?:count|estimate|measure|num)_|_(?:tokens?|token_count)$")
 
 
 def is_screen(spelt: str) -> bool:

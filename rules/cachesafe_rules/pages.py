@@ -10,11 +10,12 @@ from typing import Any
 from cachesafe_rules.api import Example, Rule
 from cachesafe_rules.arrival_rule import ArrivalRule
 from cachesafe_rules.meta_rule import MetaRule
+from cachesafe_rules.patterns import lazy_pattern
 
 __all__ = ["fixable", "index", "page", "page_json", "summary"]
 
 _HEADING = "## "
-_UNDERLINED = re.compile(r"^(\S.*)\n-{3,}$", re.MULTILINE)
+_UNDERLINED = lazy_pattern(r"^(\S.*)\n-{3,}$", re.MULTILINE)
 _AREAS = {
     "1": "Volatile values in a cached prefix",
     "2": "Order",

@@ -8,9 +8,8 @@ its prefix. The recogniser of values in finished prompts judges by the same step
 
 from __future__ import annotations
 
-import re
-
 from cachesafe_rules.model import Source
+from cachesafe_rules.patterns import lazy_pattern
 
 __all__ = [
     "GRANULARITIES",
@@ -33,7 +32,7 @@ SEVERITIES = ("error", "warning", "note")
 # A step of a set's way: its elements are another request's no more than this one's.
 OF_THE_CALL = "its elements come with the call"
 # Steps by which a whole sequence becomes text.
-WRITTEN_OUT = re.compile(r"(?:joined|formatted|put) into |fills \{|added to ")
+WRITTEN_OUT = lazy_pattern(r"(?:joined|formatted|put) into |fills \{|added to ")
 KINDS = (
     "clock", "random", "temp", "user", "session", "memory", "file", "host", "cwd", "env", "locale", "build", "repr",
     "state", "set", "listing", "flag", "mutable",

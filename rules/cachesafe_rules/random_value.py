@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Report
 from cachesafe_rules.arrival_rule import ArrivalRule
 from cachesafe_rules.example import bad, good
+from cachesafe_rules.patterns import lazy_pattern
 
 __all__ = ["RandomValue"]
 
-_DRAW = re.compile(r"rand(?:int|range|om)|choices?|uniform|gauss")
+_DRAW = lazy_pattern(r"rand(?:int|range|om)|choices?|uniform|gauss")
 _MANY = 3
 
 

@@ -6,12 +6,13 @@ import re
 
 from cachesafe_rules.expressions import constant_text, parts_of, walk, words_of_name
 from cachesafe_rules.model import Expr, MessageItem, MessageList, Span
+from cachesafe_rules.patterns import lazy_pattern
 from cachesafe_rules.shape import Shape
 
 __all__ = ["only_asked_about"]
 
 # How such a task begins; what an assistant may do as well as answer stands farther back.
-_TASK = re.compile(
+_TASK = lazy_pattern(
     r"^\W*(?:you (?:are|will be) \w+ (?:\w+ )?(?:summari[sz]er|titler|query (?:writer|rewriter|generator))|"
     r"(?:please )?(?:summari[sz]e|condense|(?:give|write|generate|create|suggest|rewrite|make)\b[^.\n]{0,60}"
     r"\b(?:title|summary|(?:search |standalone )?quer(?:y|ies)|keywords|follow-?up questions)\b))",

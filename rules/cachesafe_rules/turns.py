@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from cachesafe_rules.changing import is_local, takes_turn
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, walk, words, words_of_name
 from cachesafe_rules.model import Condition, Expr
+from cachesafe_rules.patterns import lazy_pattern
 from cachesafe_rules.shape import Request, Shape
 from cachesafe_rules.volatile import volatile_in
 
@@ -49,7 +49,7 @@ _OF_TEXT = frozenset(
 )  # fmt: skip
 _COUNTED = frozenset({"turn", "turns", "step", "steps", "iteration", "iterations", "round", "rounds"})
 _AGAIN = frozenset({"attempt", "attempts", "retry", "retries", "tries", "trial"})
-_SETTING = re.compile(r"(?:use|enabled?|with|allow|include|has|is|no|supports?|should)_|\w*_enabled$")
+_SETTING = lazy_pattern(r"(?:use|enabled?|with|allow|include|has|is|no|supports?|should)_|\w*_enabled$")
 _WANTED = frozenset({"want", "wanted", "need", "needed"})
 _WHICH = frozenset({"first", "final", "last", "next", "new", "this", "current", "cur"})
 _ROUNDS = frozenset({"single", "multi", "one", "multiple", "max"})
@@ -66,7 +66,7 @@ _SIDE = frozenset(
 
 
 # `generate_search_query`, `suggest_follow_ups`: written by a model from the chat, not an answer in it.
-_WRITTEN = re.compile(
+_WRITTEN = lazy_pattern(
     r"(?:^|_)(?:generate|make|create|rewrite|reformulate|write|build|formulate|optimi[sz]e|expand|suggest|propose|derive)_"
     r"(?:\w+_)?(?:quer(?:y|ies)|keywords?|follow_?ups?|suggestions?|questions|tags|topics?)(?:_|$)"
 )

@@ -10,6 +10,7 @@ from cachesafe_rules.expressions import last_part, walk, words
 from cachesafe_rules.model import Call, Expr, Span
 from cachesafe_rules.needles import TOOLS
 from cachesafe_rules.observers import AGENT_CALLEES
+from cachesafe_rules.patterns import lazy_pattern
 from cachesafe_rules.shape import SEND, Shape, shape_of
 from cachesafe_rules.unordered import unordered
 
@@ -19,8 +20,8 @@ _FIELDS = ("tools", "functions")
 _SCHEMA = ("required", "enum", "properties")
 # Where a tool has its schema, who makes one, and functions that give one.
 _TAKES = frozenset({"parameters", "input_schema", "inputSchema", "args_schema"})
-_MAKERS = re.compile(r"Tool|FunctionDe[cf]|FunctionSchema")
-_NAMED = re.compile(r"(?:tool|function|input|args)_(?:input_)?(?:schema|parameters)|^to_tool")
+_MAKERS = lazy_pattern(r"Tool|FunctionDe[cf]|FunctionSchema")
+_NAMED = lazy_pattern(r"(?:tool|function|input|args)_(?:input_)?(?:schema|parameters)|^to_tool")
 _TYPES = frozenset({"object", "string", "integer", "number", "array", "boolean", "null"})
 # Without messages, a dict with a model and tools is a request only if there is nothing else in it than this: others are
 # settings that are stored.
@@ -33,9 +34,9 @@ _REQUEST = frozenset(
 )  # fmt: skip
 # What stands beside the tools of a request or of an agent, and what a request is called that is put together.
 _BESIDE = frozenset({"messages", "contents", "input", "instructions", "chat_history", "history", "chat_ctx"})
-_REQUESTS = re.compile(r"(?:^|_)(?:kwargs|params|parameters|request|req|payload|body)(?:$|_)")
+_REQUESTS = lazy_pattern(r"(?:^|_)(?:kwargs|params|parameters|request|req|payload|body)(?:$|_)")
 # Who makes an agent by a name of its own (`agent_cls`, `get_agentlet`).
-_AGENT = re.compile(r"agent(?:let|s)?(?:$|_(?:cls|class|factory|type)$)", re.IGNORECASE)
+_AGENT = lazy_pattern(r"agent(?:let|s)?(?:$|_(?:cls|class|factory|type)$)", re.IGNORECASE)
 _MOVING = frozenset(
     {"score", "scores", "usage", "used", "last", "count", "counts", "hits", "rank", "relevance", "recent", "popularity",
      "random", "frequency", "similarity", "latency", "time"}

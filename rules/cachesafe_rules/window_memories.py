@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from cachesafe_rules.expressions import last_part, name_words
 from cachesafe_rules.model import Call, Span
+from cachesafe_rules.patterns import lazy_pattern
 from cachesafe_rules.shape import Shape
 
 __all__ = ["configured", "reads_last"]
@@ -18,7 +18,7 @@ _WINDOWS = {
     "SlidingWindowConversationManager": "window_size",
 }
 # What gives the messages of such a memory, cut to the window.
-_READS = re.compile(r"a?(?:get|get_messages|load_memory_variables|apply_management)$")
+_READS = lazy_pattern(r"a?(?:get|get_messages|load_memory_variables|apply_management)$")
 # What is chosen for its meaning is another set with each question, and no end of anything.
 _CHOSEN = frozenset({"query", "relevant", "related", "similar", "similarity", "search", "semantic", "matching"})
 _LIMITS = ("limit", "last_n", "last", "k", "n", "max_messages", "window", "window_size", "num_messages")

@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.prefix.chats import agent_of, chat_in, in_loop, is_fallback, tools_beside
 from pytest_cachesafe.lint.evidence.prefix.counted import is_counted
@@ -35,31 +36,31 @@ _STRUCTURE = frozenset({"CSF203", "CSF302", "CSF304", "CSF305", "CSF306", "CSF30
 # A file of so few rows that nothing else takes in is complete as it stands: who calls what is in it is not to be seen.
 _SHORT = 40
 _HOPS = 2
-_END = re.compile(r"(?:also )?reaches |passed on here")
-_STORED = re.compile(r"assigned to self\.\w")
-_RETURNED = re.compile(r"returned by (\w+)?")
-_ONCE = re.compile(
+_END = lazy_pattern(r"(?:also )?reaches |passed on here")
+_STORED = lazy_pattern(r"assigned to self\.\w")
+_RETURNED = lazy_pattern(r"returned by (\w+)?")
+_ONCE = lazy_pattern(
     r"^(?:__init__|__post_init__|__a?enter__|_*(?:init|initiali[sz]e|setup|start|startup)(?:_\w+)?|"
     r"on_(?:\w+_)?(?:connect\w*|start|startup|ready|load|enter))$"
 )
-_PROGRAM = re.compile(r"^_?a?(?:main|run_cli|cli|repl)$")
+_PROGRAM = lazy_pattern(r"^_?a?(?:main|run_cli|cli|repl)$")
 # A value becomes text here; an id that is only handed on, or the key of a map, is none.
 # A message or a call takes the text, not only a name or a key that says system prompt.
-_SENT = re.compile(
+_SENT = lazy_pattern(
     r"reaches (?:the )?(?:argument \w+ of |system (?:message|prompt|text)\b|SystemMessage|few-shot |"
     r"'(?:system|instructions)' of )"
 )
-_AS_TEXT = re.compile(r"formatted into|put into (?!text by \.render)|joined into|fills \{|reaches the placeholder")
-_FIELD = re.compile(r"(?:^|_)(?:id|ids|key|uuid|nonce)$|[a-z]I[dD]$")
-_CHOOSES = re.compile(r"(?:choices?|sample|shuffle)(?:\(\))?$")
+_AS_TEXT = lazy_pattern(r"formatted into|put into (?!text by \.render)|joined into|fills \{|reaches the placeholder")
+_FIELD = lazy_pattern(r"(?:^|_)(?:id|ids|key|uuid|nonce)$|[a-z]I[dD]$")
+_CHOOSES = lazy_pattern(r"(?:choices?|sample|shuffle)(?:\(\))?$")
 # Objects that keep a text instead of sending it.
-_KEPT = re.compile(r"argument \w+ of (?:\w+\.)*\w*(?:Event|Record|Snapshot|Entry|Log)\b")
+_KEPT = lazy_pattern(r"argument \w+ of (?:\w+\.)*\w*(?:Event|Record|Snapshot|Entry|Log)\b")
 # What a framework puts behind the values of its switches, or sends again with them.
-_BEHIND_SWITCH = re.compile(
+_BEHIND_SWITCH = lazy_pattern(
     r"tool|knowledge|histor|memor|skill|session|storage|^db$|^members$|^team$|^expected_output$|^additional_context$|"
     r"^handoffs$|^allow_delegation$"
 )
-_MEASURED = re.compile(r"(?:^|/)(?:[\w-]*bench(?:mark)?s?|evals?|evaluations?|experiments?)/")
+_MEASURED = lazy_pattern(r"(?:^|/)(?:[\w-]*bench(?:mark)?s?|evals?|evaluations?|experiments?)/")
 _TEXT_CALLS = frozenset({"str", "repr", "format", "id", "join", "ascii"})
 
 # Where a text is put into what is sent: file, function and row.

@@ -6,11 +6,11 @@ that person, the same in every request of an installation.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.path_kinds import is_test_path
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _ROOTS = (
     b"user_id", b"user_ids", b"userid", b"User", b"current_user", b"from_user", b"author", b"tenant",
     b"customer", b"account", b"session_id", b"request.", b"deps.", b"user_email", b"login", b"_user(", b"users",
 )  # fmt: skip
-_TOLD_APART = re.compile(
+_TOLD_APART = lazy_pattern(
     rb"\b(?:user_?ids?|current_user|effective_user|from_user|author\.(?:name|id|display_name)|tenant(?:_id)?|"
     rb"customer_(?:id|name)|account_id|session_ids?|request\.user|user_email|login_required|list_users|sign_?up|"
     rb"(?:get|create|add|register|find|load|delete)_users?|deps\.user_name)\b|\bclass \w*User\b|[\"']users[\"']"

@@ -8,11 +8,11 @@ another one. That is the price of a pinned time, and what the report says of it.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.prefix.chats import in_loop
 from pytest_cachesafe.lint.evidence.prefix.fixed import sources_of
@@ -26,13 +26,13 @@ __all__ = ["Pinned"]
 
 _CLOCK = "CSF101"
 _FROZEN = "CSF102"
-_RETURNED = re.compile(r"returned by \w*")
+_RETURNED = lazy_pattern(r"returned by \w*")
 # `X is read once, at import, and reaches Y: …`, `X changes every minute and reaches Y: …`
-_FORM = re.compile(r"(?P<what>.+?) (?:changes [\w ]+|is read once, at import,) and reaches (?P<where>.+): [^:]+")
+_FORM = lazy_pattern(r"(?P<what>.+?) (?:changes [\w ]+|is read once, at import,) and reaches (?P<where>.+): [^:]+")
 _MAKES = frozenset({"__init__", "__post_init__", "__new__", "model_post_init"})
-_PROGRAM = re.compile(r"_?a?(?:main|run_cli|cli|repl)$")
+_PROGRAM = lazy_pattern(r"_?a?(?:main|run_cli|cli|repl)$")
 # A platform calls `main(req)` for each request.
-_REQUEST = re.compile(r"(?:req|request|event|msg|message|context)$")
+_REQUEST = lazy_pattern(r"(?:req|request|event|msg|message|context)$")
 _CACHES = frozenset({"cache", "lru_cache", "cached_property"})
 _HELP = (
     "fine where one new prefix {each} is affordable; else put it into the newest user message, cut it to the day, or "

@@ -13,6 +13,7 @@ from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.tables.sinks import FLAGS_SINCE
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ _Release = tuple[int, ...]
 _BELOW = -1
 _ANY = 10**9
 _NEWEST: _Release = (_ANY,)
-_SPEC = re.compile(r"(===?|~=|<=?|>=?|!=|\^|~)?\s*v?(\d+(?:\.\d+)*)(\.\*)?")
+_SPEC = lazy_pattern(r"(===?|~=|<=?|>=?|!=|\^|~)?\s*v?(\d+(?:\.\d+)*)(\.\*)?")
 
 
 class Releases:

@@ -8,10 +8,10 @@ program for one person passes its owner's name from a configuration, and what no
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import File, Files
 from pytest_cachesafe.lint.evidence.prefix.behind import given
 from pytest_cachesafe.lint.evidence.prefix.fixed import is_at
@@ -22,16 +22,16 @@ __all__ = ["Requesters"]
 
 _HOPS = 4
 # What a request brings along, or is made for each.
-_REQUESTER = re.compile(
+_REQUESTER = lazy_pattern(
     r"^(?:request|req|(?:current_|from_|effective_)?user|customer|account|message|msg|ctx|context|session|event|"
     r"update|state|author|sender|payload|body|params|conversation|conv|chat|thread|form|filters|metadata|"
     r"configurable|uuid[1-8]|ulid|nanoid)$"
 )
-_INSTALLATION = re.compile(
+_INSTALLATION = lazy_pattern(
     r"^(?:\w+_)?(?:config|cfg|conf|settings?|env|environ|getenv|args|opts|options|org|bot|persona)$"
 )
 # What is made once keeps one value.
-_ONCE = re.compile(r"^(?:__init__|__post_init__|setup|start|startup|initiali[sz]e|init)$")
+_ONCE = lazy_pattern(r"^(?:__init__|__post_init__|setup|start|startup|initiali[sz]e|init)$")
 # `@app.post("/chat")`, `@router.websocket(…)`, `@bot.message_handler(…)`, `@cl.on_message`, `@app.event("message")`.
 _HANDLERS = frozenset(
     {"get", "post", "put", "patch", "delete", "route", "websocket", "api_route", "message_handler", "message", "event",

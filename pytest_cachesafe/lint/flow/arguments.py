@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.flow.values import NOTHING, Const
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Arguments"]
 
-_ZONE = re.compile(r"(?:^|[._])(?:tz|timezone|zone|offset|utc|city|place|location|country|lang|locale)(?:$|[_.(])")
+_ZONE = lazy_pattern(r"(?:^|[._])(?:tz|timezone|zone|offset|utc|city|place|location|country|lang|locale)(?:$|[_.(])")
 
 
 class Arguments:

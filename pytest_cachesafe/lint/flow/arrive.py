@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cachesafe_rules.model import Step, Taint
 from cachesafe_rules.observers import TOOL_WORDS, is_observer
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.flow.atoms import EMPTY, UNORDERED_KINDS, merge, volatile_atoms
 from pytest_cachesafe.lint.flow.frame import ParamSink, function_of
 from pytest_cachesafe.lint.flow.marks import role_of, vote
@@ -29,7 +29,7 @@ _FARTHEST = 3
 TOOL_LIST = "list of tools"
 # What may be said of the order of tools or of examples.
 ORDER_KINDS = frozenset(("set", "listing", "random"))
-_ORDERING = re.compile(r"shuffl|sample|choice|permut")
+_ORDERING = lazy_pattern(r"shuffl|sample|choice|permut")
 
 
 class Hit(NamedTuple):

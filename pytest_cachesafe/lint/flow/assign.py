@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.flow.arrive import arrive
 from pytest_cachesafe.lint.flow.atoms import Atom, is_order, merge
 from pytest_cachesafe.lint.flow.binding import bind
@@ -119,10 +120,10 @@ def named_text(engine: Engine, frame: Frame, target: ast.expr, value: Value, nod
 
 
 # Fields by which people and their rooms are told apart in a table.
-_ROW_FIELDS = re.compile(
+_ROW_FIELDS = lazy_pattern(
     r"^(?:sender|author|recipient|receiver|room|channel|conversation|chat|discussion|group|thread|user)(?:_id|_pk|_uuid)?$"
 )
-_MESSAGE_NAMES = re.compile(r"(?:message|msg)s?$", re.IGNORECASE)
+_MESSAGE_NAMES = lazy_pattern(r"(?:message|msg)s?$", re.IGNORECASE)
 
 
 def _is_row(node: ast.expr, name: str) -> bool:
@@ -140,7 +141,7 @@ def _is_row(node: ast.expr, name: str) -> bool:
     )
 
 
-_SEVERAL = re.compile(r"(?:prompt|message|msg|text|template)s$", re.IGNORECASE)
+_SEVERAL = lazy_pattern(r"(?:prompt|message|msg|text|template)s$", re.IGNORECASE)
 
 
 def _how_named(name: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cachesafe_rules.patterns import lazy_pattern
 from cachesafe_rules.policy import WRITTEN_OUT
 from pytest_cachesafe.lint.flow.clock import rank
 
@@ -28,7 +28,7 @@ __all__ = [
 
 UNORDERED_KINDS = frozenset(("set", "listing"))
 # Random functions that give a sequence in a random order.
-_DRAWS = re.compile(r"(?:shuffle|sample|choices|permutation)\(\)$")
+_DRAWS = lazy_pattern(r"(?:shuffle|sample|choices|permutation)\(\)$")
 _LONGEST_WAY = 12
 # Keys below a parameter that are told apart; a function that calls itself would go down for ever.
 _DEEPEST_FIELD = 3

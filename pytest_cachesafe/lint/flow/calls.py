@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.flow import methods, requests
 from pytest_cachesafe.lint.flow.apply import call_function
 from pytest_cachesafe.lint.flow.arguments import Arguments
@@ -42,18 +42,18 @@ if TYPE_CHECKING:
 
 __all__ = ["call"]
 
-_COUNTING = re.compile(
+_COUNTING = lazy_pattern(
     r"(?:count|num|estimate|calculate|measure|get)_?\w*tokens?|token_?(?:count|len|usage|size)|^len$|tokenize"
 )
-_ASKS = re.compile(
+_ASKS = lazy_pattern(
     r"^_*a?(?:invoke|complete|completion|generate|predict|generate_content|generate_content_async|ask_llm|call_llm|"
     r"prompt_llm|from_template)$"
 )
-_FILING = re.compile(
+_FILING = lazy_pattern(
     r"^(?:dump|write|writelines|write_text)$|"
     r"^a?(?:add|create|save|insert|store|log|record|append)_\w*(?:entry|record|row|event|log|notification|audit)$"
 )
-_HARMLESS = re.compile(r"^(?:print|len|dumps|isinstance|debug|info|warning|log|append|extend|insert)$")
+_HARMLESS = lazy_pattern(r"^(?:print|len|dumps|isinstance|debug|info|warning|log|append|extend|insert)$")
 
 
 def call(engine: Engine, frame: Frame, node: ast.Call) -> Value:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from cachesafe_rules.patterns import lazy_pattern
+
 __all__ = [
     "GRANULARITIES",
     "coarser",
@@ -26,8 +28,8 @@ _DIRECTIVES = {
     "U": "day", "W": "day", "V": "day", "b": "month", "B": "month", "h": "month", "m": "month", "y": "year",
     "Y": "year", "G": "year", "C": "year",
 }  # fmt: skip
-_OTHER_UNIT = re.compile(r"_ns\b|ns\(|\bms\b|_ms\b|milli|micro|nano|\*|1e\d", re.IGNORECASE)
-_DIRECTIVE = re.compile(r"%[-#_0^:]?([A-Za-z%])")
+_OTHER_UNIT = lazy_pattern(r"_ns\b|ns\(|\bms\b|_ms\b|milli|micro|nano|\*|1e\d", re.IGNORECASE)
+_DIRECTIVE = lazy_pattern(r"%[-#_0^:]?([A-Za-z%])")
 
 
 def of_format(text: str) -> str | None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from cachesafe_rules.model import Step
+from cachesafe_rules.patterns import lazy_pattern
 from cachesafe_rules.policy import OF_THE_CALL
 from pytest_cachesafe.lint.flow.apply import call_function
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, orders, unordered
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 __all__ = ["container_call", "set_source"]
 
 # What an application is made of, by its name.
-_SET_UP = re.compile(
+_SET_UP = lazy_pattern(
     r"tool|skill|plugin|capabilit|command|languag|import|feature|allowed|enabled|module|config|setting|registr|catalog|"
     r"agent|provider|extension|action|name|topic|tag|word|label|field"
 )

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.flow.classes import annotated_names, find_method, mro
 from pytest_cachesafe.lint.flow.frame import Frame
 from pytest_cachesafe.lint.flow.imports import module_attribute
@@ -26,11 +27,11 @@ _TRIMMERS = frozenset(("dedent", "cleandoc"))
 _FRAMES = _TEXT_METHODS - {"join"}
 _ASKED = frozenset(("len", "str", "isinstance"))
 # Calls that bring something from elsewhere, and words for what is kept there.
-_BRINGS = re.compile(
+_BRINGS = lazy_pattern(
     r"_?a?(?:get_\w+|(?:read|load|fetch|recall|search|retriev|quer|find|select|collect|recent|relevant|remember|summar|"
     r"latest|snapshot|scan|list_|build_|render_|format_)\w*|execute\w*|all|open|top)$"
 )
-_STORE = re.compile(
+_STORE = lazy_pattern(
     r"memor|recall|fact|note|entr(?:y|ies)|episode|stor(?:e|age)|profile|summar|history|insight|lesson|items?$|"
     r"records?$|rows?$|db$|cache",
     re.IGNORECASE,

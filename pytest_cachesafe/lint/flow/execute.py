@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterator, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.model import Step
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.flow.apply import call_function
 from pytest_cachesafe.lint.flow.arrive import arrive
 from pytest_cachesafe.lint.flow.assign import assign, named_text
@@ -232,8 +232,8 @@ def _rounds(frame: Frame) -> Iterator[int]:
     frame.loops -= 1
 
 
-_DATA = re.compile(r"data_?set|(?:^|_)(?:batch|rows|samples)$")
-_OF_ROW = re.compile(r"(?:^|_)(?:conversation|messages|turns|dialog|dialogue|chat)$")
+_DATA = lazy_pattern(r"data_?set|(?:^|_)(?:batch|rows|samples)$")
+_OF_ROW = lazy_pattern(r"(?:^|_)(?:conversation|messages|turns|dialog|dialogue|chat)$")
 
 
 def _rows(frame: Frame, over: ast.expr) -> int:

@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.flow.apply import call_function
 from pytest_cachesafe.lint.flow.arguments import Arguments
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
@@ -41,7 +42,7 @@ _PROCESSES = frozenset(("check_output", "run", "Popen", "getoutput", "create_sub
 # Clocks that convert a time where one is given, and how many arguments stand before it.
 _CONVERTERS = {"time.strftime": 1, "time.gmtime": 0, "time.localtime": 0, "time.ctime": 0, "time.asctime": 0}
 # Names of what is looked for: a function that is given no more looks it up.
-_LOOKED_FOR = re.compile(
+_LOOKED_FOR = lazy_pattern(
     r"(?:^|_)(?:id|user|session|thread|agent|query|question|message|prompt|input|text|code|name|key|limit|k|top_k)$"
 )
 _PATHS = frozenset(("Path", "PurePath", "PosixPath", "join", "abspath", "realpath", "expanduser"))

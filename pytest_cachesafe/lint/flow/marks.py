@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.flow.atoms import Mark
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.values import Const, DictShape, ListShape
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 __all__ = ["added_to_chat", "handed_over", "list_positions", "marks_of", "new_mark", "role_of", "role_word", "vote"]
 
 # Methods that put a message behind those of a chat, and names of functions in which a chat begins.
-_ADDS = re.compile(r"(?:add|append|push)(?:_\w+)?$")
-_BEGINS = re.compile(r"^_*(?:init|start|set_?up|reset|begin|new|create|make|build|prepare|clear|initiali[sz]e)")
+_ADDS = lazy_pattern(r"(?:add|append|push)(?:_\w+)?$")
+_BEGINS = lazy_pattern(r"^_*(?:init|start|set_?up|reset|begin|new|create|make|build|prepare|clear|initiali[sz]e)")
 # Whoever makes system messages for the head of a chat says so.
-_MAKES_HEADS = re.compile(
+_MAKES_HEADS = lazy_pattern(
     r"prompt|sys|instruction|persona|preamble|initial|prefix|intro|identity|template|developer|"
     r"[. ](?:build|wrap|compose|assemble)(?:$|_)"
 )

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.values import NOTHING, Const
 from pytest_cachesafe.lint.tables import sources
@@ -19,14 +19,14 @@ __all__ = ["environment", "only_parameters", "personal_attribute", "personal_ite
 
 # What the environment says of the machine, the user and the folder; everything else in it is somebody's setting, the
 # same in every request of an installation.
-_MACHINE = re.compile(
+_MACHINE = lazy_pattern(
     r"^(?:SHELL|COMSPEC|OS|OSTYPE|TERM|TERM_PROGRAM|USER|USERNAME|LOGNAME|HOME|USERPROFILE|HOSTNAME|COMPUTERNAME|HOST|"
     r"PWD|LANG|LANGUAGE|LC_\w+|PATH|VIRTUAL_ENV|CONDA_PREFIX|CONDA_DEFAULT_ENV|\w*WORKING_DIR(?:ECTORY)?|"
     r"(?:\w+_)?(?:WORK_?DIR|CWD|VOLUMES))$"
 )
 # Whose names are the installation's own: `config.username`, `bot.username`. A session's id in a configuration is still
 # that session's.
-_SETTINGS = re.compile(
+_SETTINGS = lazy_pattern(
     r"^(?:\w+_)?(?:config|configuration|cfg|conf|settings?|env|environ|defaults|options|prefs|bot|me|org|"
     r"organi[sz]ation|credentials?|creds|auth|db|database|proxy|connection|smtp|imap)$"
 )

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.flow.values import Obj, Value
 
 if TYPE_CHECKING:
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["field", "kept"]
 
 # When an object was made or last written, by the name of its field.
-_STAMP = re.compile(r"^_?(?:timestamp|ts|(?:created|updated|modified|added|stored|recorded)(?:_\w+)?|\w+_at)$")
+_STAMP = lazy_pattern(r"^_?(?:timestamp|ts|(?:created|updated|modified|added|stored|recorded)(?:_\w+)?|\w+_at)$")
 
 
 def field(name: str, value: Value) -> Value:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from cachesafe_rules.model import Source, Step
 from cachesafe_rules.observers import is_screen, writes_a_log
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.flow.arrive import arrive, hit
 from pytest_cachesafe.lint.flow.atoms import EMPTY, Atom
 from pytest_cachesafe.lint.flow.classes import annotated_names, base_words, find_method, mro
@@ -28,14 +28,16 @@ if TYPE_CHECKING:
 
 __all__ = ["sinks_of_call"]
 
-_PLACEHOLDER = re.compile(r"(?<!\{)\{([A-Za-z_][\w.]*)[?!:}]")
+_PLACEHOLDER = lazy_pattern(r"(?<!\{)\{([A-Za-z_][\w.]*)[?!:}]")
 # `{_time}`, `{current_date}`; `{departure_time}` is a fact about something else.
-_CLOCK_WORD = re.compile(
+_CLOCK_WORD = lazy_pattern(
     r"^_*(?:(?:current|local|utc|system|today|todays|now)_+)*(?:time|date|datetime|now|today|timestamp|clock)"
     r"(?:_+(?:time|now|today|utc|local|str|string|iso))*$"
 )
 # What is no text of a prompt, wherever it stands.
-_IDENTIFIERS = re.compile(r"(?:^|_)(?:(?:u|gu|ul)?id|ids|session|thread|run|trace|request|conversation|key|token|url)$")
+_IDENTIFIERS = lazy_pattern(
+    r"(?:^|_)(?:(?:u|gu|ul)?id|ids|session|thread|run|trace|request|conversation|key|token|url)$"
+)
 # Words for anything that is called: that a model is asked must be seen from something else.
 _ANYTHING = frozenset(("invoke", "ainvoke", "call", "acall", "ask", "respond"))
 # What is known when the answer is there.
@@ -44,7 +46,7 @@ _ANSWERED = frozenset((
     "latency_ms", "elapsed", "cost", "cost_usd", "input_tokens", "output_tokens", "prompt_tokens", "completion_tokens",
     "total_tokens", "error", "finish_reason", "status_code", "score",
 ))  # fmt: skip
-_MESSAGE_BASES = re.compile(r"Message|BaseModel|TypedDict|Schema|Struct|Content|Part$|Prompt|Msg")
+_MESSAGE_BASES = lazy_pattern(r"Message|BaseModel|TypedDict|Schema|Struct|Content|Part$|Prompt|Msg")
 
 
 def sinks_of_call(

@@ -6,6 +6,7 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.values import Func
 
@@ -16,11 +17,11 @@ if TYPE_CHECKING:
 
 __all__ = ["stored"]
 
-_WRITES = re.compile(r"^a?(?:add|save|insert|create|store|record|log|persist|write|append|put|upsert)(?:_|$)")
+_WRITES = lazy_pattern(r"^a?(?:add|save|insert|create|store|record|log|persist|write|append|put|upsert)(?:_|$)")
 # Whom a row is given to, by name; a session or a store may be a chat as well.
-_STORES = re.compile(r"(?:^|_)(?:repos?|repositor(?:y|ies)|crud|db|database|dao|sql|sqlite|postgres|supabase)$")
+_STORES = lazy_pattern(r"(?:^|_)(?:repos?|repositor(?:y|ies)|crud|db|database|dao|sql|sqlite|postgres|supabase)$")
 _ROWS = frozenset(("commit", "insert_one", "insert_many", "executemany", "execute", "fetchrow", "fetchone"))
-_INSERTS = re.compile(r"\b(?:INSERT\s+(?:OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET)\b", re.IGNORECASE)
+_INSERTS = lazy_pattern(r"\b(?:INSERT\s+(?:OR\s+\w+\s+)?INTO|UPDATE\s+\w+\s+SET)\b", re.IGNORECASE)
 
 
 def stored(engine: Engine, node: ast.Call, function: Value, last: str) -> bool:

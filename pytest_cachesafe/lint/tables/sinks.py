@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 
 from cachesafe_rules.observers import AGENT_CALLEES
+from cachesafe_rules.patterns import lazy_pattern
 
 __all__ = ["AGENT_CALLEES", "is_system_name", "is_system_role", "is_user_name"]
 
-_SYSTEM = re.compile(
+_SYSTEM = lazy_pattern(
     r"(?:^|_)(?:system|sys|developer)_?(?:prompt|message|msg|instruction|content|text|template|context|preamble|"
     r"header|block|part|section)s?"
     r"(?:$|_(?!id|ids|dict|meta|path|paths|file|files|filename|token|tokens|count|len|length|size|name|names|type|"
@@ -19,23 +20,23 @@ _SYSTEM = re.compile(
     r"flag|mode|label|schema|"
     r"format|source|diff|stats|limit|max|budget|chars|error|errors|warning|log|usage|cost)(?:$|\w))"
 )
-_INSTRUCTIONS = re.compile(
+_INSTRUCTIONS = lazy_pattern(
     r"^_?(?:custom|agent|base|developer|system|assistant|global|full|final|default|supervisor|dynamic|my|static|"
     r"base_agent|bot)?_?instructions$"
 )
-_UPPER = re.compile(r"^_?(?:[A-Z0-9]+_)*(?:PROMPT|INSTRUCTIONS?|PREAMBLE|PERSONA|SYSTEM)(?:_[A-Z0-9]+)*$")
-_UPPER_STOP = re.compile(
+_UPPER = lazy_pattern(r"^_?(?:[A-Z0-9]+_)*(?:PROMPT|INSTRUCTIONS?|PREAMBLE|PERSONA|SYSTEM)(?:_[A-Z0-9]+)*$")
+_UPPER_STOP = lazy_pattern(
     r"(?:^|_)(?:ID|PATH|FILE|DIR|TOKENS?|COUNT|LEN|NAME|TYPE|ROLE|HASH|KEY|URL|VERSION|CACHE|LIMIT|MAX|MIN|SIZE|"
     r"REGEX|PATTERN|RE|ENV|"
     r"OPERATING|FILESYSTEM|OS|INFO|PLATFORM|TIMEOUT|HUMAN|QUERY|QUESTION)(?:_|$)|^_?USER_(?:PROMPT|MESSAGE|"
     r"INSTRUCTION)|^_?(?:PROMPT|SYSTEM)$|_USER_PROMPT|USER_MSG"
 )
 # Constants named after a task that is asked once, and nothing said of a system prompt.
-TASK_CONSTANTS = re.compile(
+TASK_CONSTANTS = lazy_pattern(
     r"^(?!.*(?:SYSTEM|SYS_|DEVELOPER|AGENT|ASSISTANT))_?(?:\w+_)?(?:TITLE|EXTRACT\w*|FACTS?|JUDGE|JUDGMENT|GRADE|GRADER|"
     r"GRADING|SCORE|SCORING|EVAL|EVALUAT\w+|SUMMARY|SUMMAR\w+|CLASSIF\w+|TRANSLAT\w+|REWRITE|KEYWORDS?|TAGS?|LABEL\w*)_"
 )
-_STOP = re.compile(
+_STOP = lazy_pattern(
     r"volatile|uncached|"
     r"reminder|heartbeat|event|non_system|no_system|without_system|filesystem|file_system|is_|has_|use_|"
     r"supports?_|inline_|allows?_|enable|disable|include_|exclude_|needs_|requires?_|should_|strip_|"
@@ -53,7 +54,7 @@ def is_system_name(name: str) -> bool:
 
 
 # Names that say whose text it is, and that it is one text.
-SAYS_SYSTEM = re.compile(r"(?:sys|developer)(?!\w*(?:prompts|messages|texts|templates)$)", re.IGNORECASE)
+SAYS_SYSTEM = lazy_pattern(r"(?:sys|developer)(?!\w*(?:prompts|messages|texts|templates)$)", re.IGNORECASE)
 
 # Local names that count only where the text goes on into a prompt: files, forms and people get instructions too.
 WEAK_NAMES = frozenset(("instructions", "_instructions"))
@@ -68,7 +69,7 @@ def _snake(name: str) -> str:
     return name.lower() if name.isupper() else re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", name).lower()
 
 
-_USER = re.compile(
+_USER = lazy_pattern(
     r"(?:^|_)(?:user|human)_(?:prompt|message|msg|content|text|input|query|template|instruction)s?(?:$|_)"
 )
 
@@ -78,7 +79,7 @@ def is_user_name(name: str) -> bool:
     return bool(_USER.search(name.lower()))
 
 
-_ROLE = re.compile(r"(?:^|[._])(?:system|developer)(?:_message)?(?:_role)?(?:\.value)?$", re.IGNORECASE)
+_ROLE = lazy_pattern(r"(?:^|[._])(?:system|developer)(?:_message)?(?:_role)?(?:\.value)?$", re.IGNORECASE)
 
 
 def is_system_role(name: str) -> bool:
@@ -134,7 +135,7 @@ USER_MAKERS = frozenset(
     )
 )
 USER_METHODS = frozenset(("from_user", "make_user_message", "user_message", "add_user_message", "from_assistant"))
-MESSAGE_MAKERS = re.compile(
+MESSAGE_MAKERS = lazy_pattern(
     r"(?:Message|ChatMessage|LLMMessage|Msg|Content|MessageParam|Turn|MessageCreate|PromptMessage|InputMessage|"
     r"Message_)$|^dict$|^Message|^make_message$|^TypedDict$"
 )
@@ -150,7 +151,7 @@ SYSTEM_KEYWORDS = frozenset((
 ))  # fmt: skip
 # Words that people are told what to do with as well: these count on a call that makes or asks a model or an agent.
 WEAK_KEYWORDS = frozenset(("instructions", "additional_instructions", "additional_context"))
-ASKING = re.compile(
+ASKING = lazy_pattern(
     r"Agent|Assistant|Session|Model|LLM|Chat|Realtime|Prompt|Request|Config|Options|Params|Client|Runner|Team|Crew|"
     r"Swarm|MCP|agent|assistant|model|llm|chat|prompt|session|^(?:create|acreate|update|stream|astream|parse|run|arun|"
     r"run_sync|run_stream|generate|agenerate|complete|acomplete|override|replace|copy|clone|partial|super|__init__|"
@@ -166,7 +167,7 @@ BESIDE_TOOLS = frozenset(
     ("messages", "model", "max_tokens", "contents", "input", "system", "instructions", "system_prompt", "llm", "prompt")
 )
 # What a dict is called whose `tools` go to a model.
-REQUEST_NAMES = re.compile(r"(?:^|_)(?:kwargs|params|parameters|request|req|payload|body)(?:$|_)")
+REQUEST_NAMES = lazy_pattern(r"(?:^|_)(?:kwargs|params|parameters|request|req|payload|body)(?:$|_)")
 # Beside one of the first, or among nothing but the others, `tools` in a dict belong to a request or to an agent.
 SENT_FIELDS = frozenset(("messages", "contents", "input", "system", "instructions", "system_prompt"))
 REQUEST_FIELDS = SENT_FIELDS | frozenset((
@@ -178,13 +179,13 @@ REQUEST_FIELDS = SENT_FIELDS | frozenset((
     "name", "description", "prompt", "llm", "api_key", "base_url", "api_base", "num_retries",
 ))  # fmt: skip
 # Functions that write an agent down instead of asking it.
-SERIALISERS = re.compile(r"^_?(?:to|as)_(?:dict|json|yaml|config)|serializ|^dump|^export|^save")
+SERIALISERS = lazy_pattern(r"^_?(?:to|as)_(?:dict|json|yaml|config)|serializ|^dump|^export|^save")
 # chat(system, messages): the second argument is a list of messages.
-CHAT_METHODS = re.compile(r"chat|complet|generat|invoke|call|ask|predict|respond")
-TOOL_SCHEMA_CALLEES = re.compile(r"Tool|Function(?:Declaration|Chunk|Definition|Spec|Schema|Param)?$|FunctionChunk")
-TEMPLATE_CLOCKS = re.compile(r"date|now|today|time")
+CHAT_METHODS = lazy_pattern(r"chat|complet|generat|invoke|call|ask|predict|respond")
+TOOL_SCHEMA_CALLEES = lazy_pattern(r"Tool|Function(?:Declaration|Chunk|Definition|Spec|Schema|Param)?$|FunctionChunk")
+TEMPLATE_CLOCKS = lazy_pattern(r"date|now|today|time")
 # Objects that carry what a system prompt is filled with.
-PROMPT_ARGUMENTS = re.compile(
+PROMPT_ARGUMENTS = lazy_pattern(
     r"(?:System|Sys)Prompt(?:Args|Arguments|Vars|Variables|Context|Params|Data|Inputs?|Values|Fields)$"
 )
 
@@ -206,14 +207,14 @@ KEYS_BESIDE: dict[str, frozenset[str]] = {
 }
 TOOL_KEYS = frozenset(("input_schema", "parameters", "inputSchema", "function", "args_schema", "schema"))
 
-TOOL_CALLEES = re.compile(
+TOOL_CALLEES = lazy_pattern(
     r"^(?:Tool|FunctionTool|StructuredTool|BaseTool|FunctionDeclaration|ToolDefinition|ToolSpec|ToolParam|"
     r"QueryEngineTool|ToolMetadata|ToolSchema|ChatCompletionToolParam|tool|function_tool|FunctionToolParam)$|"
     r"^from_function$|^from_defaults$"
 )
-TOOL_CLASSES = re.compile(r"Tool(?:kit)?s?$|^Tool")
+TOOL_CLASSES = lazy_pattern(r"Tool(?:kit)?s?$|^Tool")
 TOOL_ATTRIBUTES = frozenset(("description", "inputs", "__doc__", "input_schema", "parameters", "args_schema"))
-TOOL_DECORATORS = re.compile(
+TOOL_DECORATORS = lazy_pattern(
     r"(?:^|\.)(?:tool|function_tool|tool_plain|kernel_function|ai_tool|agent_tool|mcp_tool|beta_tool|"
     r"beta_async_tool|register_tool|as_tool|action|registry\.action|langchain_tool)$"
 )
@@ -227,7 +228,7 @@ PROMPT_DECORATORS: dict[str, str] = {
     "system_message": "system message",
 }
 
-FEW_SHOT = re.compile(
+FEW_SHOT = lazy_pattern(
     # `few_shots_ms`, `num_few_shots`: what is measured or counted of them is no example.
     r"^(?!(?:num|n|use|has|is|max)_|\w*_(?:ms|s|secs?|seconds|time|elapsed|duration|started|count|size|len|ids?|path|file|"
     r"dir|seed|idx|index|tokens?|at|enabled|hash|key)$)\w*few_?shots?|"

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from cachesafe_rules.patterns import lazy_pattern
+
 __all__ = [
     "ATTRIBUTES",
     "CALLS",
@@ -176,7 +178,7 @@ HELPERS: dict[str, tuple[str, str]] = {
 }
 
 # Recalled text: what a memory store gives back differs from call to call. Not the memory of a machine.
-MEMORY_CALLS = re.compile(
+MEMORY_CALLS = lazy_pattern(
     r"^(?!\w*(?:gpu|vram|cpu|cuda|ram|device|process|physical|virtual|free|available|total|used|usage|peak|max|shared)_)"
     r"_?(?:a?get|read|load|fetch|recall|search|retrieve|query|format|build|render|list)_(?:\w+_)?"
     r"(?:memory|memories|recent_history\w*|soul|recollections?|session_summary)(?:_(?:context|text|block|section|"
@@ -184,30 +186,30 @@ MEMORY_CALLS = re.compile(
     r"|^get_agent_soul$"
 )
 # Of these, functions named after writing: one that is given what it writes recalls nothing itself.
-MEMORY_WRITERS = re.compile(r"_?(?:format|build|render)_")
-MEMORY_NAMES = re.compile(
+MEMORY_WRITERS = lazy_pattern(r"_?(?:format|build|render)_")
+MEMORY_NAMES = lazy_pattern(
     r"^(?:user_|existing_|agent_|recalled_|relevant_|retrieved_|long_term_|session_)?memor(?:y|ies)(?:_(?:context|"
     r"text|block|content|str|string|section))?$"
 )
 
-MEMORY_OWNERS = re.compile(
+MEMORY_OWNERS = lazy_pattern(
     r"(?:^|[._])(?:memory|memories|mem0|memory_(?:client|store|manager|service|bank))\.(?:a?search\w*|recall\w*|"
     r"retrieve\w*|query|get_all|get_relevant\w*|"
     r"load_memory\w*|blocks|get_context\w*|get_memor\w+|render|format\w*|compile)$"
 )
 # Files that hold a system prompt with placeholders.
-PROMPT_FILES = re.compile(
+PROMPT_FILES = lazy_pattern(
     r"sys(?:tem)?[\w.\-]*\.(?:jinja2?|j2|txt|md|prompt|tmpl|tpl|mustache|ya?ml)(?:\.j2)?$", re.IGNORECASE
 )
 # Services that tell where or when the caller is.
-PLACE_SERVICES = re.compile(r"ipinfo|ip-api|ipapi|geoip|worldtimeapi|ifconfig|ipify")
+PLACE_SERVICES = lazy_pattern(r"ipinfo|ip-api|ipapi|geoip|worldtimeapi|ifconfig|ipify")
 # Names of loop variables and counters that say how far a run has come.
-COUNTERS = re.compile(
+COUNTERS = lazy_pattern(
     r"^_?(?:current_|n_)?(?:step|turn|iteration|round|attempt|tries|retry|call)(?:s|_count|_number|_num|_no|"
     r"_index|_idx)?$|_count$|_counter$|^counter$"
 )
 # Functions that read a file of rules which people edit.
-RULE_READERS = re.compile(
+RULE_READERS = lazy_pattern(
     r"^_?(?:a?read|load|get)_(?:project_|user_|agent_)?(?:rules|agents_md|notes|memory|soul|project_docs?|"
     r"guidelines|todos?)(?:_file|_text)?$"
 )
@@ -251,7 +253,7 @@ PERSONAL_NAMES: dict[str, tuple[str, str]] = {
         ("session", "session"),
     ),
 }
-PERSONAL_OWNERS = re.compile(r"^(?:user|current_user|customer|account|user_info|user_data)$")
+PERSONAL_OWNERS = lazy_pattern(r"^(?:user|current_user|customer|account|user_info|user_data)$")
 PERSONAL_FIELDS = frozenset(
     (
         "name",
@@ -276,10 +278,10 @@ STATE_NAMES: dict[str, tuple[str, str]] = dict.fromkeys(
      "remaining_budget", "budget_left", "retry_count"),
     ("state", "call"),
 )  # fmt: skip
-STATE_OWNERS = re.compile(r"^(?:current_state|env_state|browser_state|page|cursor)$")
+STATE_OWNERS = lazy_pattern(r"^(?:current_state|env_state|browser_state|page|cursor)$")
 
 # Files that people or agents rewrite while the program lives.
-REWRITTEN_FILES = re.compile(
+REWRITTEN_FILES = lazy_pattern(
     r"(?:^|[\\/_.])(?:agents?|rules|claude|gemini|memory|memories|soul|user|todo|notes?|scratchpad|history|"
     r"progress|journal)\.(?:md|txt|json|jsonl|mdc|yaml|yml)$|\.cursorrules$",
     re.IGNORECASE,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from cachesafe_rules.patterns import lazy_pattern
 
 __all__ = [
     "AWAITERS",
@@ -80,12 +80,12 @@ AWAITERS = frozenset(
 )
 
 # Classes whose objects are text: what goes in comes out.
-TEXT_CLASSES = re.compile(
+TEXT_CLASSES = lazy_pattern(
     r"(?:Message|Prompt|Template|Path|Part|Content|Text|Block|Msg|Markdown|Param|Instructions?|Section|Str)s?$"
 )
 
 # Parameters that are lists of text: what is in them comes out item by item.
-TEXT_LISTS = re.compile(
+TEXT_LISTS = lazy_pattern(
     r"(?:information|instructions|lines|parts|sections|notes|guidelines|rules|texts|blocks|snippets|prompts|"
     r"pieces|paragraphs|context)$"
 )

@@ -9,6 +9,7 @@ from functools import lru_cache
 from string import Formatter
 from typing import NamedTuple
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, spelt
 
 __all__ = [
@@ -25,16 +26,16 @@ _UNKNOWN = 200
 # A template that stands elsewhere: where in it the value is cannot be told.
 _UNSEEN = -1
 _WORD = 20
-_IN_LINE = re.compile(r"[^\s:][^\n:]*$")
+_IN_LINE = lazy_pattern(r"[^\s:][^\n:]*$")
 _DEPTH = 6
 _LIMIT = 4000
 # What the user asks: another text in each request, by its name.
-ASKED = re.compile(
+ASKED = lazy_pattern(
     r"(?:^|_)(?:question|query|request|user_(?:input|message|prompt|text|query|request)|prompt_text|utterance|"
     r"task|task_id|task_description|description|objective)$"
 )
 _SAME_TEXT = frozenset({"strip", "lstrip", "rstrip", "dedent", "cleandoc", "str"})
-_PLACE = re.compile(r"\{\{-?\s*([\w.]+)[^}]*\}\}")
+_PLACE = lazy_pattern(r"\{\{-?\s*([\w.]+)[^}]*\}\}")
 
 
 class Around(NamedTuple):

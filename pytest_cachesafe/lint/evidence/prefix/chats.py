@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from functools import lru_cache
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.prefix.behind import given
 from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, parents, spelt
 
 __all__ = ["agent_of", "chat_in", "in_loop", "is_fallback", "tools_beside"]
 
-_PAST = re.compile(
+_PAST = lazy_pattern(
     r"(?:^|_)(?:(?:history|histories)(?:_(?:messages|msgs|list|items|turns))?|conversations?|dialogs?|dialogues?|"
     r"transcript|chat_log|convo)$"
 )
-_MESSAGES = re.compile(r"(?:^|_)(?:messages|msgs|contents|turns|input_items)$")
-_READS = re.compile(r"_?a?(?:get|load|fetch|read|list)_(?:\w+_)?(?:messages|msgs|turns)$")
-_AGENT = re.compile(r"\bargument \w+ of (?:\w+\.)*(?:\w*Agent|create_\w*agent)\b")
+_MESSAGES = lazy_pattern(r"(?:^|_)(?:messages|msgs|contents|turns|input_items)$")
+_READS = lazy_pattern(r"_?a?(?:get|load|fetch|read|list)_(?:\w+_)?(?:messages|msgs|turns)$")
+_AGENT = lazy_pattern(r"\bargument \w+ of (?:\w+\.)*(?:\w*Agent|create_\w*agent)\b")
 _PER_REQUEST = frozenset({"system_prompt", "instructions", "dynamic_prompt"})
 # Calls that hand nothing to a model.
 _TOLD = frozenset({"len", "print", "debug", "info", "warning", "error", "log", "exception", "isinstance", "bool"})

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import File, Files
 from pytest_cachesafe.lint.evidence.prefix.behind import Place, around
 from pytest_cachesafe.lint.evidence.prefix.single_requests import CLOSING
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["fixed_behind", "is_at", "sources_of"]
 
-_FILLED = re.compile(r"(?:fills |reaches the placeholder )\{(\w+)\}")
+_FILLED = lazy_pattern(r"(?:fills |reaches the placeholder )\{(\w+)\}")
 _FILLS = frozenset({"format", "render", "substitute", "safe_substitute", "format_map", "replace"})
 
 

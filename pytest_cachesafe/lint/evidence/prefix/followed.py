@@ -10,6 +10,7 @@ import ast
 import re
 from collections.abc import Iterator, Sequence
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.prefix.chats import chat_in
 from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, spelt
@@ -22,7 +23,7 @@ _HOPS = 2
 _MANY = 30
 # What frameworks call before each step of an agent.
 _MIDDLEWARE = frozenset({"wrap_model_call", "awrap_model_call", "before_model", "abefore_model", "modify_request"})
-_READS = re.compile(
+_READS = lazy_pattern(
     r"_?a?(?:get|load|fetch|read|list)_(?:\w+_)?(?:messages|msgs|turns|history|conversation|transcript)$"
 )
 _AGENT_FIELDS = frozenset({"system_prompt", "instructions", "prompt", "system_message", "tools"})

@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.prefix.behind import ASKED
 from pytest_cachesafe.lint.evidence.prefix.fixed import is_at, sources_of
@@ -27,13 +28,13 @@ if TYPE_CHECKING:
 __all__ = ["LastLines"]
 
 _CODES = frozenset({"CSF101", "CSF103"})
-_FILLED = re.compile(r"(?:fills |reaches the placeholder )\{(\w+)\}")
-_END = re.compile(r"(?:also )?reaches (?:the )?(?:system message|SystemMessage|first message|.* of the request)")
-_NAMED = re.compile(r"\{(\w+)\}$")
-_PLACE = re.compile(r"\{\{?-?\s*([A-Za-z_]\w*)[^{}]*\}\}?")
-_INCLUDED = re.compile(r"\{%-?\s*include\s+['\"]([^'\"]+)['\"][^%]*%\}")
-_TAGS = re.compile(r"\{%.*?%\}|\{#.*?#\}", re.DOTALL)
-_CLOCK = re.compile(r"(?:^|_)(?:now|time|timestamp|date|datetime|today)(?:_|$)")
+_FILLED = lazy_pattern(r"(?:fills |reaches the placeholder )\{(\w+)\}")
+_END = lazy_pattern(r"(?:also )?reaches (?:the )?(?:system message|SystemMessage|first message|.* of the request)")
+_NAMED = lazy_pattern(r"\{(\w+)\}$")
+_PLACE = lazy_pattern(r"\{\{?-?\s*([A-Za-z_]\w*)[^{}]*\}\}?")
+_INCLUDED = lazy_pattern(r"\{%-?\s*include\s+['\"]([^'\"]+)['\"][^%]*%\}")
+_TAGS = lazy_pattern(r"\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+_CLOCK = lazy_pattern(r"(?:^|_)(?:now|time|timestamp|date|datetime|today)(?:_|$)")
 _DEPTH = 3
 _LARGEST = 200_000
 

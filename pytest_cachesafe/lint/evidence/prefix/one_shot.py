@@ -8,12 +8,12 @@ may be a chat, and the report stays. A job that a timer starts is one request, w
 from __future__ import annotations
 
 import ast
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import File, Files
 from pytest_cachesafe.lint.evidence.prefix.behind import Around, Place, around
 from pytest_cachesafe.lint.evidence.prefix.single_requests import CLOSING, Sent, single_requests
@@ -40,7 +40,7 @@ _ORDERS = frozenset({"CSF201", "CSF202"})
 _LOOSE = frozenset({"CSF201"})
 # Jobs that a timer starts, by the names of their files and functions: hours lie between two of them, no cache lives so
 # long, and the rounds of one job share its text.
-_JOB = re.compile(r"(?:^|[_/])(?:cron|digests?|briefings?|newsletters?|reminders?|scheduler|scheduled)(?=[_/.]|$)")
+_JOB = lazy_pattern(r"(?:^|[_/])(?:cron|digests?|briefings?|newsletters?|reminders?|scheduler|scheduled)(?=[_/.]|$)")
 # Calls that take a text for a moment: counted, told to somebody.
 _LOOKED_AT = frozenset({"len", "print", "debug", "info", "warning", "log", "count_tokens", "encode", "str", "strip"})
 

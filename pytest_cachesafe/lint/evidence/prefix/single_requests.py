@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.prefix.behind import given
 from pytest_cachesafe.lint.evidence.trees import Function, called, names_in, own_nodes, parents, spelt
 
@@ -22,7 +22,7 @@ _USER_KEYS = frozenset({
 })  # fmt: skip
 _CLASSES = {"SystemMessage": "system", "HumanMessage": "user", "UserMessage": "user"}
 # What holds or names earlier messages.
-_PAST = re.compile(r"messages|history|conversation|session|thread|previous|resume|memory")
+_PAST = lazy_pattern(r"messages|history|conversation|session|thread|previous|resume|memory")
 _GROWING = frozenset({"append", "extend"})
 # Where the name of a list may stand that goes nowhere else.
 _GROWS = (ast.Call, ast.keyword, ast.Attribute, ast.For, ast.AugAssign, ast.comprehension, ast.Subscript, ast.Dict)

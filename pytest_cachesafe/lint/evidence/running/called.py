@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.running.called_facts import Facts, ProjectFacts
 from pytest_cachesafe.lint.evidence.running.uses import Use, uses
 from pytest_cachesafe.lint.evidence.sending.idle import builds_only, handed_to
@@ -29,8 +30,8 @@ _MANY = 3
 _WORDWISE = 8
 # Letters of other scripts are two bytes and more.
 _WORD = rb"[\w\x80-\xff]"
-_WORDS = re.compile(_WORD + rb"+")
-_DOTTED = re.compile(rb"(?:\.\s*|[\"':.])\Z")
+_WORDS = lazy_pattern(_WORD + rb"+")
+_DOTTED = lazy_pattern(rb"(?:\.\s*|[\"':.])\Z")
 
 
 class _Target(NamedTuple):

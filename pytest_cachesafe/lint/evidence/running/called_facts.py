@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.running.uses import Definition, definitions, parsed
 from pytest_cachesafe.lint.path_kinds import is_test_path
 from pytest_cachesafe.lint.project import ProjectIndex
@@ -14,7 +15,7 @@ from pytest_cachesafe.lint.project import ProjectIndex
 __all__ = ["Facts", "ProjectFacts"]
 
 # `@DeprecationWarning`: what is bound to the name then is the warning.
-_RAISED = re.compile(r"(?:Warning|Error|Exception)$")
+_RAISED = lazy_pattern(r"(?:Warning|Error|Exception)$")
 # Decorators that hand the function to nobody.
 _PLAIN = frozenset(
     ("staticmethod", "classmethod", "property", "cached_property", "cache", "lru_cache", "contextmanager",
@@ -27,9 +28,11 @@ _INERT = frozenset(
      "list", "NamedTuple", "TypedDict", "Exception")
 )  # fmt: skip
 # Called by whoever runs the program.
-_ENTRIES = re.compile(r"^(?:main|_main|cli|run|app|setup|handler|lambda_handler|create_app|get_app|register|__\w+__)$")
+_ENTRIES = lazy_pattern(
+    r"^(?:main|_main|cli|run|app|setup|handler|lambda_handler|create_app|get_app|register|__\w+__)$"
+)
 # Code that looks functions up by names which nobody spells.
-_PICKS = re.compile(rb"\b(?:globals\(\)\[|getmembers|fire\.Fire)")
+_PICKS = lazy_pattern(rb"\b(?:globals\(\)\[|getmembers|fire\.Fire)")
 _FOREIGN = "?"
 _DEPTH = 6
 # Files whose syntax trees are held.

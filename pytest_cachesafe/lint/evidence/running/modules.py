@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.running.uses import parsed
 from pytest_cachesafe.lint.evidence.trees import Function, spelt
 from pytest_cachesafe.lint.path_kinds import is_test_path
@@ -14,7 +15,7 @@ from pytest_cachesafe.lint.project import ProjectIndex
 
 __all__ = ["Module", "Modules"]
 
-_CHAT = re.compile(rb"messages|histor|conversation|turns|dialog|transcript|memory|context")
+_CHAT = lazy_pattern(rb"messages|histor|conversation|turns|dialog|transcript|memory|context")
 # Of a name that so many files spell nobody can say whose it is.
 _MANY = 40
 # A project of so few files is a program or a library as it stands: who runs it does so from outside.

@@ -7,12 +7,14 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.patterns import lazy_pattern
+
 if TYPE_CHECKING:
     from cachesafe_rules.model import Arrival
 
 __all__ = ["unused"]
 
-_DEFINES = re.compile(rb"^(?:async def|def|class) ", re.MULTILINE)
+_DEFINES = lazy_pattern(rb"^(?:async def|def|class) ", re.MULTILINE)
 
 
 def unused(name: str, arrival: Arrival, files: Iterable[str], read: Callable[[str], bytes | None]) -> bool:

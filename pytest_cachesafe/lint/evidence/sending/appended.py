@@ -7,10 +7,10 @@ node, what it says is the newest message of that request, and stays as it is in 
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.running.uses import parsed
 from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, parents, spelt
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Appended"]
 
-_MESSAGE = re.compile(r"(?:also )?reaches (?:the )?(?:system message|SystemMessage)\b")
+_MESSAGE = lazy_pattern(r"(?:also )?reaches (?:the )?(?:system message|SystemMessage)\b")
 _SYSTEM = frozenset({"system", "developer"})
 _ENTRIES = frozenset({"set_entry_point", "set_conditional_entry_point"})
 _START = frozenset({"START", "__start__"})

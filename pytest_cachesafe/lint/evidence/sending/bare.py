@@ -7,10 +7,10 @@ as it is, that name alone makes a prompt of it; whoever writes it out later is r
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.prefix.fixed import is_at, sources_of
 from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, spelt
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 __all__ = ["Bare"]
 
 # Sinks that only a name or a key makes one.
-_NAMED = re.compile(r"[\w.]+$|'\w+' of a request$")
-_CLOCKS = re.compile(
+_NAMED = lazy_pattern(r"[\w.]+$|'\w+' of a request$")
+_CLOCKS = lazy_pattern(
     r"(?:^|\.)(?:time|time_ns|monotonic|monotonic_ns|perf_counter|perf_counter_ns|now|utcnow|today)(?:\(\))?$"
 )
 # A number stays one.

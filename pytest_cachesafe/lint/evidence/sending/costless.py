@@ -8,9 +8,9 @@ window moves the front of what would not have been reused.
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.running.modules import Module
 from pytest_cachesafe.lint.evidence.trees import Function, called, spelt
 
@@ -21,7 +21,7 @@ _LOCAL = frozenset({"transformers", "unsloth", "peft", "torch"})
 _WORDS = frozenset({"max_new_tokens", "min_new_tokens", "generation_config", "pad_token_id"})
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _EACH = (ast.ListComp, ast.SetComp, ast.GeneratorExp, ast.DictComp, ast.Lambda)
-_KEPT = re.compile(r"past_key_values|^(?:Dynamic|Static|Quantized|Offloaded)Cache$|prompt_cache")
+_KEPT = lazy_pattern(r"past_key_values|^(?:Dynamic|Static|Quantized|Offloaded)Cache$|prompt_cache")
 
 
 def cut_again(module: Module, function: Function | None, name: str, row: int) -> list[tuple[int, int]]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-import re
+
+from cachesafe_rules.patterns import lazy_pattern
 
 __all__ = ["builds_only", "handed_to"]
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 # Calls that send nothing: of printers, logs, tokenizers, writers, of what makes values. Constructors as well.
-_HARMLESS = re.compile(
+_HARMLESS = lazy_pattern(
     r"^(?:[A-Z]\w*|p?print|rprint|print_exc|echo|secho|rule|log|debug|info|warn|warning|error|exception|critical|len|str|repr|int|"
     r"float|bool|list|dict|set|tuple|sorted|enumerate|range|zip|min|max|sum|any|all|isinstance|type|open|write|"
     r"writelines|write_text|dump|dumps|model_dump\w*|decode|encode|encode_\w+|tokenize|count|count_tokens|num_tokens\w*|"
@@ -19,8 +20,8 @@ _HARMLESS = re.compile(
     r"lstrip|split|splitlines|replace|lower|upper|title|mkdir|exists|close|flush|getenv|dedent|indent|uuid4|round|"
     r"apply_chat_template)$"
 )
-_GATHERS = re.compile(r"^_*(?:get|build|load|format|fmt|make|read|render|compose|collect|list|describe|join)_\w+$")
-_ASKS = re.compile(r"respon|complet|answer|chat|repl|llm|model|client|agent|stream|generat|result")
+_GATHERS = lazy_pattern(r"^_*(?:get|build|load|format|fmt|make|read|render|compose|collect|list|describe|join)_\w+$")
+_ASKS = lazy_pattern(r"respon|complet|answer|chat|repl|llm|model|client|agent|stream|generat|result")
 # Harmless to what the function has made itself.
 _FILLS = frozenset(("append", "extend", "insert", "update", "add", "setdefault"))
 _KEEPS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda, ast.Yield, ast.YieldFrom, ast.Global,

@@ -9,10 +9,10 @@ is asked of, under which id, what becomes of the result, each place that reads t
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.running.uses import parsed
 from pytest_cachesafe.lint.evidence.sending.measured import is_measured
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
 
 __all__ = ["KeptTexts"]
 
-_END = re.compile(r"reaches (?:the )?(.+)$")
-_ARGUMENT = re.compile(r"argument (\w+) of (?:\w+\.)*(\w+)(\(\))?$")
-_KEY = re.compile(r"'(\w+)' of a request$")
-_RETURNED = re.compile(r"return value of (\w+)\(\)$")
+_END = lazy_pattern(r"reaches (?:the )?(.+)$")
+_ARGUMENT = lazy_pattern(r"argument (\w+) of (?:\w+\.)*(\w+)(\(\))?$")
+_KEY = lazy_pattern(r"'(\w+)' of a request$")
+_RETURNED = lazy_pattern(r"return value of (\w+)\(\)$")
 # A message is kept where the display that it is written as is.
 _MESSAGE = "system message"
-_PASSED = re.compile(r"passed to (\w+)\(\)$")
-_PRINTS = re.compile(r"_?(?:p?print|rprint|log|debug|info|warn|warning|error|exception|critical|echo|secho|len)$")
+_PASSED = lazy_pattern(r"passed to (\w+)\(\)$")
+_PRINTS = lazy_pattern(r"_?(?:p?print|rprint|log|debug|info|warn|warning|error|exception|critical|echo|secho|len)$")
 # What gives the number of a text's tokens.
-_COUNTS = re.compile(
+_COUNTS = lazy_pattern(
     r"_*a?(?:get_)?(?:count|estimate|approximate|measure|num)_(?:\w+_)?(?:tok|tokens?)(?:_\w+)?$|"
     r"_*(?:tok|tokens?)_(?:count|len|length|estimate|size)$"
 )

@@ -6,10 +6,10 @@ What asked the model is commented out, or gone, and what built its messages stil
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.trees import Function, called, names_in, own_nodes, parents
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LeftBehind"]
 
-_END = re.compile(r"(?:also )?reaches ")
+_END = lazy_pattern(r"(?:also )?reaches ")
 _GROWS = frozenset({"append", "extend", "insert", "update", "add", "appendleft"})
 # What a text or a list is put into and stays a part of.
 _PARTS = (
@@ -26,7 +26,7 @@ _PARTS = (
     ast.Starred,
 )  # fmt: skip
 # Calls that make or format a text or a message, and do nothing else with it.
-_BUILDS = re.compile(
+_BUILDS = lazy_pattern(
     r"^(?:str|repr|len|format|join|[lr]?strip|replace|dedent|indent|list|dict|tuple|isoformat|strftime|dumps|lower|"
     r"upper|get|items|keys|values|now|today|utcnow|astimezone|"
     r"[A-Z]\w*(?:Message|Prompt|Template|Part|Content)(?:Param)?|"

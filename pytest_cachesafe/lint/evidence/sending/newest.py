@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.running.uses import definitions, parsed
 from pytest_cachesafe.lint.evidence.trees import Function, called
 from pytest_cachesafe.lint.path_kinds import is_test_path
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Newest"]
 
-_READER = re.compile(r"(?:[\w.]+\.)?(\w+)\(limit=…\) is a sliding window")
+_READER = lazy_pattern(r"(?:[\w.]+\.)?(\w+)\(limit=…\) is a sliding window")
 # From the end: a slice, an order of SQL or of a query builder, a frame's tail, a reversed or bounded queue, a list of
 # Redis from below zero or one that grows at its head.
-_FROM_END = re.compile(
+_FROM_END = lazy_pattern(
     r"\[\s*-[^]\n:]*:|\bDESC\b|\bdesc\b|\bdescending\b|\btail\(|\breversed\(|\.reverse\(|\[::-1\]|\bdeque\b|"
     r"ScanIndexForward|\blatest\b|\bnewest\b|\brecent|\bx?revrange\b|\bzrevrange\b|"
     r"\blrange\([^)\n]*,\s*-|order_by\(\s*[\"']-|sort\([^)\n]*-1",

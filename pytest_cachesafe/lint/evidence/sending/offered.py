@@ -13,6 +13,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.trees import spelt
 from pytest_cachesafe.lint.flow.filled import OFFERED
 from pytest_cachesafe.lint.parse import tree_of
@@ -23,10 +24,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Offered"]
 
-_NAME = re.compile(re.escape(OFFERED) + r"\{([^{}]+)\}$")
+_NAME = lazy_pattern(re.escape(OFFERED) + r"\{([^{}]+)\}$")
 # `day = …`, and how a file of texts is read.
-_GIVEN = re.compile(r"\s*(\w+)\s*(?::[^=]+)?=[^=]")
-_READS = re.compile(
+_GIVEN = lazy_pattern(r"\s*(\w+)\s*(?::[^=]+)?=[^=]")
+_READS = lazy_pattern(
     rb"\byaml\.(?:safe_)?load\(|\.read_text\(|\bopen\(|\bjson\.load\(|\btomllib\.load\(|"
     rb"\b(?:config|settings|cfg)\.\w*prompt\w*\.replace\("
 )
@@ -43,11 +44,11 @@ _LARGEST = 1_000_000
 _MOST = 20_000
 # A few files and no text beside them: the template lies elsewhere.
 _FEWEST = 20
-_FILLS = re.compile(r"(?:^|_)(?:render|fill|format|load|get)_?(?:\w+_)?(?:template|prompt)|^render$|^render_")
+_FILLS = lazy_pattern(r"(?:^|_)(?:render|fill|format|load|get)_?(?:\w+_)?(?:template|prompt)|^render$|^render_")
 # Shorter words name no file; a template that takes in another one prints what that prints.
 _SHORTEST = 3
-_TAKES_IN = re.compile(rb"\{%-?\s*(?:include|extends|import|from)\b|\{\{\s*[>#]")
-_DOCUMENTED = re.compile(
+_TAKES_IN = lazy_pattern(rb"\{%-?\s*(?:include|extends|import|from)\b|\{\{\s*[>#]")
+_DOCUMENTED = lazy_pattern(
     r"^(?:readme|changelog|contributing|license|news|history|pyproject|setup|tox|requirements|package(?:-lock)?)\b",
     re.IGNORECASE,
 )
@@ -176,7 +177,7 @@ class Offered:
 
 
 # Code in a document: its braces are no placeholders.
-_F_STRING = re.compile(r"\b[fF]r?[\"']")
+_F_STRING = lazy_pattern(r"\b[fF]r?[\"']")
 
 
 def _holds(value: ast.expr, source: Source, given: str | None) -> bool:

@@ -6,11 +6,11 @@ A definition is seen to be one by what stands in it (a schema, its type) or by a
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Callable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.running.uses import parsed
 from pytest_cachesafe.lint.evidence.trees import called, spelt
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ToolDicts"]
 
-_SINK = re.compile(r"(?:name|description|parameters) of a tool$")
-_WORDS = re.compile(r"tool|func|schema|declar|plugin|skill|capabilit|mcp|openapi|definition|(?:^|_)spec|manifest")
+_SINK = lazy_pattern(r"(?:name|description|parameters) of a tool$")
+_WORDS = lazy_pattern(r"tool|func|schema|declar|plugin|skill|capabilit|mcp|openapi|definition|(?:^|_)spec|manifest")
 # Keys that nothing but a definition has, and those of a schema of JSON.
 _SCHEMAS = frozenset({"inputSchema", "input_schema", "args_schema", "outputSchema", "strict", "properties"})
 _OWN = frozenset({"type", "properties", "$ref", "anyOf", "oneOf"})

@@ -13,6 +13,7 @@ import re
 from collections import deque
 from typing import NamedTuple
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.running.modules import Module, Modules
 from pytest_cachesafe.lint.evidence.sending.costless import asked_once, cut_again, is_recomputed, recomputes
 from pytest_cachesafe.lint.evidence.trees import Function, called, spelt
@@ -22,12 +23,12 @@ __all__ = ["Place", "Trace"]
 _HOPS = 5
 _STEPS = 1000
 # What a call is named that asks a model, and the arguments that take what is sent.
-_ASKS = re.compile(
+_ASKS = lazy_pattern(
     r"(?:^|_)(?:a|async_?)?(?:stream|completions?|generate|converse|invoke|chat|complete|llm|respond|ask|predict|infer|"
     r"inference|answer)(?:_|$)|LLM$|^create_(?:\w+_)?agent$"
 )
 # The same where the argument's name says that it is a chat.
-_RUNS = re.compile(r"(?:^|_)a?(?:run|call|response|reply|turn)(?:_|$)")
+_RUNS = lazy_pattern(r"(?:^|_)a?(?:run|call|response|reply|turn)(?:_|$)")
 # Methods of clients and models of which the name says enough.
 _SEND = frozenset(
     {"completion", "acompletion", "generate_content", "generate_content_stream", "converse",
@@ -39,15 +40,15 @@ _SEND = frozenset(
 _MAKES = frozenset(
     {"create", "stream", "parse", "batch", "abatch", "run", "arun", "send", "call", "run_stream", "run_sync"}
 )
-_CLIENT = re.compile(
+_CLIENT = lazy_pattern(
     r"(?:^|[._])(?:completions?|messages|responses|chat|client|llm|model|agent|chain|graph|anthropic|openai|gemini)s?\b",
     re.IGNORECASE,
 )
-_SENT_AS = re.compile(
+_SENT_AS = lazy_pattern(
     r"(?:^|_)(?:messages|msgs|contents|input|inputs|input_items|prompt|prompts|history|conversation|chat_history|"
     r"message_history|conversation_history|context|system|system_prompt|instructions|turns|json|payload|text|query)$"
 )
-_CHAT = re.compile(r"(?:^|_)(?:history|messages|msgs|conversation|turns|transcript)$")
+_CHAT = lazy_pattern(r"(?:^|_)(?:history|messages|msgs|conversation|turns|transcript)$")
 # Calls that look at messages, keep them or show them.
 _LOOKS = frozenset(
     {"len", "print", "debug", "info", "warning", "error", "log", "exception", "isinstance", "bool", "any", "all", "sum",
@@ -60,7 +61,7 @@ _PLAIN = _GROWS | {
     "deepcopy", "format", "strip", "items", "values", "dumps", "isoformat", "replace", "split", "lower", "upper",
     "getattr",
 }  # fmt: skip
-_MEMORY = re.compile(r"^(?:memory|model_context|conversation_manager)$")
+_MEMORY = lazy_pattern(r"^(?:memory|model_context|conversation_manager)$")
 _CHANGES = _GROWS | {"pop", "popleft", "clear", "remove", "sort", "reverse"}
 _SETTINGS = frozenset(
     {"model", "system", "max_tokens", "stream", "temperature", "generationConfig", "options", "system_prompt", "tools",

@@ -7,30 +7,30 @@ with each that is made.
 from __future__ import annotations
 
 import ast
-import re
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, parents, spelt
 
 __all__ = ["TESTS", "is_test", "remembers", "writes"]
 
 # `update_persona`: a verb that writes, and what is written. What answers by itself is no record.
-_WRITES = re.compile(r"_*a?(?:create|update|save|store|register|upsert|edit|add|insert|put|set)_(\w+)$")
+_WRITES = lazy_pattern(r"_*a?(?:create|update|save|store|register|upsert|edit|add|insert|put|set)_(\w+)$")
 # Verbs that mean nothing but a store.
-_SAVES = re.compile(r"_*a?(?:save|upsert|persist)_(\w+)$")
-_ANSWERS = re.compile(
+_SAVES = lazy_pattern(r"_*a?(?:save|upsert|persist)_(\w+)$")
+_ANSWERS = lazy_pattern(
     r"agent|assistant|chat|session|thread|conversation|completion|message|respon|reply|run|bot|model|client|graph|crew|"
     r"cache|task|request|batch|stream|worker|executor|swarm|team"
 )
-_KEEPERS = re.compile(r"(?:^|_)(?:manager|store|storage|repo|repository|registry|db|database|dao|library)$")
-_KEYS = re.compile(r"(?:^|_)(?:id|uuid|key|slug)$")
+_KEEPERS = lazy_pattern(r"(?:^|_)(?:manager|store|storage|repo|repository|registry|db|database|dao|library)$")
+_KEYS = lazy_pattern(r"(?:^|_)(?:id|uuid|key|slug)$")
 # Rows of a database: what takes them, by whom it is asked of, and what may be done with one beside that.
 _ADDS = frozenset({"add", "merge"})
-_SESSIONS = re.compile(r"(?:^|_)(?:session|db|database|tx|transaction)$")
+_SESSIONS = lazy_pattern(r"(?:^|_)(?:session|db|database|tx|transaction)$")
 _ROW_CALLS = frozenset({"add", "merge", "refresh", "expunge", "delete"})
 _DOCUMENTS = frozenset({"insert_one", "update_one", "replace_one", "find_one_and_update", "find_one_and_replace"})
 # Memories across chats, and under whom they file what they are told.
-_MEMORIES = re.compile(r"(?:^|_)(?:mem|mem0|memory|memories)(?:_(?:client|store|service|manager|layer))?$")
-_CHATS = re.compile(r"chat|conversation|dialog|session|short|buffer|histor|working")
+_MEMORIES = lazy_pattern(r"(?:^|_)(?:mem|mem0|memory|memories)(?:_(?:client|store|service|manager|layer))?$")
+_CHATS = lazy_pattern(r"chat|conversation|dialog|session|short|buffer|histor|working")
 _TELLS = frozenset({"add", "aadd", "add_messages", "store", "save"})
 _PERSONS = frozenset({"user_id", "agent_id", "run_id"})
 TESTS = (ast.If, ast.IfExp, ast.BoolOp, ast.UnaryOp, ast.Compare)
