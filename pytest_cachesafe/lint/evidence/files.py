@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from pytest_cachesafe.lint.evidence.running.uses import parsed
-from pytest_cachesafe.lint.evidence.trees import Function, called, functions, own_nodes
+from pytest_cachesafe.lint.evidence.trees import Function, called, functions, nodes_of
 
 __all__ = ["File", "Files"]
 
@@ -42,7 +42,7 @@ class File:
         found: dict[str, list[Function]] = {}
         for same in self.known.values():
             for caller in same:
-                for name in {called(node) for node in own_nodes(caller) if isinstance(node, ast.Call)}:
+                for name in {called(node) for node in nodes_of(caller, ast.Call)}:
                     found.setdefault(name, []).append(caller)
         return found
 

@@ -22,7 +22,7 @@ from pytest_cachesafe.lint.evidence.prefix.fixed import fixed_behind, is_at, sou
 from pytest_cachesafe.lint.evidence.prefix.followed import Followed
 from pytest_cachesafe.lint.evidence.prefix.single_requests import CLOSING
 from pytest_cachesafe.lint.evidence.requesters import Requesters
-from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, parents
+from pytest_cachesafe.lint.evidence.trees import Function, called, nodes_of, own_nodes, parents
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report
@@ -227,7 +227,7 @@ class Mechanism:
 
     def _is_drawn(self, report: Report, ends: Sequence[_End]) -> bool:
         """Whether a random value becomes text, or chooses one, where the request is built or one call away."""
-        names = {called(node) for _, function, _ in ends for node in own_nodes(function) if isinstance(node, ast.Call)}
+        names = {called(node) for _, function, _ in ends for node in nodes_of(function, ast.Call)}
         as_text = self._is_printed(report, _TEXT_CALLS - {"str"})
         for source in sources_of(report):
             function = self._seen[source["filename"]].around(source["row"])
@@ -249,9 +249,8 @@ class Mechanism:
             return True
         for source in sources_of(report):
             function = self._seen.around(source["filename"], source["row"])
-            for node in own_nodes(function) if function is not None else ():
-                call = isinstance(node, ast.Call) and called(node) in calls
-                text = call or isinstance(node, ast.JoinedStr | ast.BinOp)
+            for node in nodes_of(function, ast.Call, ast.JoinedStr, ast.BinOp) if function is not None else ():
+                text = not isinstance(node, ast.Call) or called(node) in calls
                 if text and any(is_at(part, source) for part in ast.walk(node)):
                     return True
         return False

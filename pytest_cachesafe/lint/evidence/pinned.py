@@ -17,7 +17,7 @@ from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.prefix.chats import in_loop
 from pytest_cachesafe.lint.evidence.prefix.fixed import sources_of
 from pytest_cachesafe.lint.evidence.running.uses import parsed
-from pytest_cachesafe.lint.evidence.trees import Function, own_nodes, spelt
+from pytest_cachesafe.lint.evidence.trees import Function, nodes_of, spelt
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report
@@ -102,8 +102,8 @@ class Pinned:
 
 def _kept(function: Function, row: int) -> str:
     """The attribute or item that a row fills only where it holds nothing, as spelt."""
-    for node in own_nodes(function):
-        if isinstance(node, ast.Assign) and node.lineno <= row <= (node.end_lineno or node.lineno):
+    for node in nodes_of(function, ast.Assign):
+        if node.lineno <= row <= (node.end_lineno or node.lineno):
             for target in node.targets:
                 asked = isinstance(target, ast.Attribute | ast.Subscript) and _is_asked_for(target, node, function)
                 if asked:
@@ -114,8 +114,8 @@ def _kept(function: Function, row: int) -> str:
 def _is_asked_for(target: ast.expr, statement: ast.stmt, function: Function) -> bool:
     """Whether a statement is reached only where a place is empty: `if self.text is None: …`, or behind
     `if self.text: return self.text`."""
-    for node in own_nodes(function):
-        if not isinstance(node, ast.If) or node.lineno > statement.lineno:
+    for node in nodes_of(function, ast.If):
+        if node.lineno > statement.lineno:
             continue
         inside = any(statement is part for stmt in node.body for part in ast.walk(stmt))
         leaves = not inside and not node.orelse and isinstance(node.body[-1], ast.Return)
@@ -152,10 +152,7 @@ def _same(one: ast.expr, other: ast.expr) -> bool:
 
 def _is_put_off(function: Function, row: int) -> bool:
     """Whether a row stands in a `lambda`, which is run whenever somebody calls it."""
-    return any(
-        isinstance(node, ast.Lambda) and node.lineno <= row <= (node.end_lineno or node.lineno)
-        for node in own_nodes(function)
-    )
+    return any(node.lineno <= row <= (node.end_lineno or node.lineno) for node in nodes_of(function, ast.Lambda))
 
 
 def _is_cached(function: Function) -> bool:

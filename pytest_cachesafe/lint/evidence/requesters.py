@@ -15,7 +15,7 @@ from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import File, Files
 from pytest_cachesafe.lint.evidence.prefix.behind import given
 from pytest_cachesafe.lint.evidence.prefix.fixed import is_at
-from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, spelt
+from pytest_cachesafe.lint.evidence.trees import Function, called, nodes_of, own_nodes, spelt
 from pytest_cachesafe.lint.path_kinds import is_test_path
 
 __all__ = ["Requesters"]
@@ -126,8 +126,8 @@ class Requesters:
                 continue
             file = self._seen[path]
             for caller in (one for same in file.known.values() for one in same):
-                for node in own_nodes(caller):
-                    if isinstance(node, ast.Call) and called(node) == name:
+                for node in nodes_of(caller, ast.Call):
+                    if called(node) == name:
                         yield node, file, caller
 
 

@@ -10,7 +10,7 @@ from string import Formatter
 from typing import NamedTuple
 
 from cachesafe_rules.patterns import lazy_pattern
-from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, spelt
+from pytest_cachesafe.lint.evidence.trees import Function, called, nodes_of, own_nodes, spelt
 
 __all__ = [
     "ASKED",
@@ -232,7 +232,7 @@ def _of_call(call: ast.Call, place: Place, depth: int) -> Iterator[_Piece]:
     inside = _inside(call, place) if depth else None
     if inside is not None and call.lineno not in _rows(inside):
         there = place._replace(function=inside)
-        returns = [node.value for node in own_nodes(inside) if isinstance(node, ast.Return) and node.value is not None]
+        returns = [node.value for node in nodes_of(inside, ast.Return) if node.value is not None]
         for value in returns[-1:]:
             yield from _leaves(value, there, depth - 1)
     elif name == "join" and len(call.args) == 1:

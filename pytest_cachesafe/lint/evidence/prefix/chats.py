@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.prefix.behind import given
-from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, parents, spelt
+from pytest_cachesafe.lint.evidence.trees import Function, called, nodes_of, own_nodes, parents, spelt
 
 __all__ = ["agent_of", "chat_in", "in_loop", "is_fallback", "tools_beside"]
 
@@ -45,12 +45,8 @@ def chat_in(function: Function) -> bool:
 
 def tools_beside(function: Function, row: int) -> bool:
     """Whether an agent is built around a row with tools. In a plain request tools go in front of the system text."""
-    for node in own_nodes(function):
-        if (
-            isinstance(node, ast.Call)
-            and "agent" in called(node).lower()
-            and node.lineno <= row <= (node.end_lineno or node.lineno)
-        ):
+    for node in nodes_of(function, ast.Call):
+        if "agent" in called(node).lower() and node.lineno <= row <= (node.end_lineno or node.lineno):
             given_here = [k.value for k in node.keywords if k.arg in _TOOLS]
             if any(not (isinstance(v, ast.Constant) or (isinstance(v, ast.List) and not v.elts)) for v in given_here):
                 return True
@@ -59,19 +55,14 @@ def tools_beside(function: Function, row: int) -> bool:
 
 def in_loop(function: Function, row: int) -> bool:
     """Whether a row stands in the body of a loop."""
-    return any(
-        node.lineno < row <= (node.end_lineno or node.lineno)
-        for node in own_nodes(function)
-        if isinstance(node, _LOOPS)
-    )
+    return any(node.lineno < row <= (node.end_lineno or node.lineno) for node in nodes_of(function, *_LOOPS))
 
 
 def is_fallback(function: Function, row: int) -> bool:
     """Whether a row stands in the `else` of a loop: what is done where the loop found no better place."""
     return any(
         stmt.lineno <= row <= (stmt.end_lineno or stmt.lineno)
-        for node in own_nodes(function)
-        if isinstance(node, _LOOPS)
+        for node in nodes_of(function, *_LOOPS)
         for stmt in node.orelse
     )
 
@@ -97,8 +88,8 @@ def _uses(function: Function) -> Iterator[ast.expr]:
 
 def _from_elsewhere(name: str, function: Function, past: bool) -> bool:
     """Whether a local name holds more than what the function writes down: it grows in a loop, or was made of others."""
-    for node in own_nodes(function):
-        if isinstance(node, _LOOPS) and any(_grows(inside, name) for inside in ast.walk(node)):
+    for node in nodes_of(function, *_LOOPS):
+        if any(_grows(inside, name) for inside in ast.walk(node)):
             return True
     for statement in given(name, function):
         value = getattr(statement, "value", None)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Collection
 
 from pytest_cachesafe.lint.evidence.files import File
-from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, spelt
+from pytest_cachesafe.lint.evidence.trees import Function, called, nodes_of, own_nodes, spelt
 
 __all__ = ["is_counted"]
 
@@ -25,7 +25,7 @@ def is_counted(names: Collection[str], function: Function, row: int, file: File)
         found = []
         for inner in asked:
             for caller in file.callers(inner):
-                rows = [n.lineno for n in own_nodes(caller) if isinstance(n, ast.Call) and called(n) == inner.name]
+                rows = [n.lineno for n in nodes_of(caller, ast.Call) if called(n) == inner.name]
                 if _counts(names, caller, rows):
                     return True
                 found.append(caller)

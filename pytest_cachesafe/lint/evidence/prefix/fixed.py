@@ -11,7 +11,7 @@ from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import File, Files
 from pytest_cachesafe.lint.evidence.prefix.behind import Place, around
 from pytest_cachesafe.lint.evidence.prefix.single_requests import CLOSING
-from pytest_cachesafe.lint.evidence.trees import Function, own_nodes, spelt
+from pytest_cachesafe.lint.evidence.trees import Function, nodes_of, spelt
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report
@@ -70,8 +70,8 @@ def _behind(text: str, name: str) -> int | None:
 def _fills_unseen(file: File, row: int, source: Mapping[str, Any] | None = None) -> bool:
     """Whether a call in a row fills a text of another file; the call that reads a value, if one is given."""
     function = file.around(row)
-    for node in own_nodes(function) if function is not None else ():
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _FILLS):
+    for node in nodes_of(function, ast.Call) if function is not None else ():
+        if not (isinstance(node.func, ast.Attribute) and node.func.attr in _FILLS):
             continue
         text = node.func.value
         if not node.lineno <= row <= (node.end_lineno or node.lineno) or spelt(text) in file.constants:
@@ -88,10 +88,8 @@ def _texts(function: Function, row: int, end: int) -> Iterator[ast.expr]:
     """What a statement between two rows may send: the texts in its messages, calls and lists."""
     todo: list[ast.AST | None] = [
         getattr(node, "value", None)
-        for node in own_nodes(function)
-        if isinstance(node, ast.Return | ast.Assign | ast.AnnAssign | ast.AugAssign | ast.Expr)
-        and node.lineno <= end
-        and row <= (node.end_lineno or node.lineno)
+        for node in nodes_of(function, ast.Return, ast.Assign, ast.AnnAssign, ast.AugAssign, ast.Expr)
+        if node.lineno <= end and row <= (node.end_lineno or node.lineno)
     ]
     while todo:
         node = todo.pop()

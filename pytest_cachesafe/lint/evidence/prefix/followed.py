@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.prefix.chats import chat_in
-from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, spelt
+from pytest_cachesafe.lint.evidence.trees import Function, called, nodes_of, own_nodes, spelt
 from pytest_cachesafe.lint.path_kinds import is_test_path
 
 __all__ = ["Followed"]
@@ -63,14 +63,13 @@ class Followed:
         """The functions of a file that read an attribute to which a text is given in a row."""
         kept = {
             target.attr
-            for node in own_nodes(function)
-            if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign)
-            and node.lineno <= row <= (node.end_lineno or node.lineno)
+            for node in nodes_of(function, ast.Assign, ast.AugAssign, ast.AnnAssign)
+            if node.lineno <= row <= (node.end_lineno or node.lineno)
             for target in (node.targets if isinstance(node, ast.Assign) else [node.target])
             if isinstance(target, ast.Attribute)
         }
         for reader in (f for same in self._seen[name].known.values() for f in same) if kept else ():
-            if any(isinstance(n, ast.Attribute) and n.attr in kept for n in own_nodes(reader)):
+            if any(n.attr in kept for n in nodes_of(reader, ast.Attribute)):
                 yield reader
 
     def _calling(self, name: str) -> list[_At] | None:
@@ -95,7 +94,7 @@ class Followed:
         for same in self._seen[file].known.values():
             for function in same:
                 if function.name != name and any(
-                    isinstance(node, ast.Name | ast.Attribute) and spelt(node) == name for node in own_nodes(function)
+                    spelt(node) == name for node in nodes_of(function, ast.Name, ast.Attribute)
                 ):
                     yield file, function
 

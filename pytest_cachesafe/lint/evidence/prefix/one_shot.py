@@ -17,7 +17,7 @@ from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import File, Files
 from pytest_cachesafe.lint.evidence.prefix.behind import Around, Place, around
 from pytest_cachesafe.lint.evidence.prefix.single_requests import CLOSING, Sent, single_requests
-from pytest_cachesafe.lint.evidence.trees import Function, called, names_in, own_nodes, parents
+from pytest_cachesafe.lint.evidence.trees import Function, called, names_in, nodes_of, own_nodes, parents
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report
@@ -164,9 +164,8 @@ class OneShot:
         found: dict[str, list[tuple[Function, ast.Call]]] = {}
         for same in self._file.known.values():
             for caller in same:
-                for node in own_nodes(caller):
-                    if isinstance(node, ast.Call):
-                        found.setdefault(called(node), []).append((caller, node))
+                for node in nodes_of(caller, ast.Call):
+                    found.setdefault(called(node), []).append((caller, node))
         return found
 
 

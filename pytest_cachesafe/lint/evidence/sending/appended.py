@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.running.uses import parsed
-from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, parents, spelt
+from pytest_cachesafe.lint.evidence.trees import Function, called, nodes_of, parents, spelt
 from pytest_cachesafe.lint.path_kinds import is_test_path
 
 if TYPE_CHECKING:
@@ -71,10 +71,8 @@ class Appended:
 def _added(function: Function, row: int) -> Iterator[bool]:
     """Lists of nothing but system messages that a node gives back as its part of the state, around a row."""
     above = parents(function)
-    given = {n.value.id for n in own_nodes(function) if isinstance(n, ast.Return) and isinstance(n.value, ast.Name)}
-    for node in own_nodes(function):
-        if not isinstance(node, ast.Dict):
-            continue
+    given = {n.value.id for n in nodes_of(function, ast.Return) if isinstance(n.value, ast.Name)}
+    for node in nodes_of(function, ast.Dict):
         parent = above.get(id(node))
         if isinstance(parent, ast.keyword) and parent.arg == "update":
             # `Command(update={"messages": [...]}, goto=...)`

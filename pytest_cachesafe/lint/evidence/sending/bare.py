@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.prefix.fixed import is_at, sources_of
-from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, spelt
+from pytest_cachesafe.lint.evidence.trees import Function, called, nodes_of, own_nodes, spelt
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report
@@ -51,8 +51,8 @@ def _is_bare(function: Function, row: int, source: Mapping[str, Any]) -> bool:
     given = [value for value in _given(function) if value.lineno <= row <= (value.end_lineno or row)]
     clocks = {
         spelt(node.targets[0])
-        for node in own_nodes(function)
-        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
+        for node in nodes_of(function, ast.Assign)
+        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name)
         if is_at(_number(node.value), source)
     }
     return any(is_at(value, source) or (isinstance(value, ast.Name) and value.id in clocks) for value in given)

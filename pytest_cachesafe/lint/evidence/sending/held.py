@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, parents, spelt
+from pytest_cachesafe.lint.evidence.trees import Function, called, nodes_of, own_nodes, parents, spelt
 
 __all__ = ["End", "bindings", "held", "root"]
 
@@ -204,8 +204,8 @@ def bindings(name: str, function: Function) -> Iterator[tuple[ast.expr | None, a
     if any(arg is not None and arg.arg == name for arg in every):
         yield None, function
     above = parents(function)
-    for node in own_nodes(function):
-        if isinstance(node, ast.Name) and node.id == name and not isinstance(node.ctx, ast.Load):
+    for node in nodes_of(function, ast.Name):
+        if node.id == name and not isinstance(node.ctx, ast.Load):
             parent = above.get(id(node))
             plain = isinstance(parent, ast.Assign | ast.AnnAssign)
             yield (parent.value if isinstance(parent, ast.Assign | ast.AnnAssign) and plain else None), parent or node

@@ -17,7 +17,7 @@ from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.running.uses import parsed
 from pytest_cachesafe.lint.evidence.sending.measured import is_measured
 from pytest_cachesafe.lint.evidence.sending.written import TESTS, is_test, remembers, writes
-from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, parents, spelt
+from pytest_cachesafe.lint.evidence.trees import Function, called, nodes_of, own_nodes, parents, spelt
 from pytest_cachesafe.lint.path_kinds import is_test_path
 
 if TYPE_CHECKING:
@@ -100,7 +100,7 @@ class KeptTexts:
         if returned is None:
             return sink.isidentifier() and self._stays(sink, function, name)
         if returned[1] == function.name:
-            given = [node for node in own_nodes(function) if isinstance(node, ast.Return)]
+            given = list(nodes_of(function, ast.Return))
             if given and all(_is_result(node) for node in given):
                 return True
         found = False
@@ -136,21 +136,22 @@ class KeptTexts:
 
     def _is_only_shown(self, path: str, node: ast.expr) -> bool:
         function = self._seen.around(path, node.lineno)
-        for call in own_nodes(function) if function is not None else ():
+        for call in nodes_of(function, ast.Call) if function is not None else ():
             at = (node.lineno, node.col_offset)
-            if isinstance(call, ast.Call) and (call.func.lineno, call.func.col_offset) == at and function is not None:
+            if (call.func.lineno, call.func.col_offset) == at and function is not None:
                 return called(call) == spelt(node) and bool(_goes(call, function, _HOPS))
         return False
 
 
 def _displays(function: Function, row: int, key: str) -> Iterator[ast.Dict]:
     """The dicts with a key in a row of a function: `{"system_prompt": …}`."""
-    for node in own_nodes(function):
-        if isinstance(node, ast.Dict):
-            for word, value in zip(node.keys, node.values, strict=True):
-                named = isinstance(word, ast.Constant) and word.value == key
-                if named and word is not None and word.lineno <= row <= (value.end_lineno or row):
-                    yield node
+    for node in nodes_of(function, ast.Dict):
+        if not node.lineno <= row <= (node.end_lineno or row):
+            continue
+        for word, value in zip(node.keys, node.values, strict=True):
+            named = isinstance(word, ast.Constant) and word.value == key
+            if named and word is not None and word.lineno <= row <= (value.end_lineno or row):
+                yield node
 
 
 def _goes_nowhere(name: str, function: Function, hops: int, keeps: _Keeps = writes) -> bool:

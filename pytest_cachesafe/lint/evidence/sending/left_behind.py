@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import Files
-from pytest_cachesafe.lint.evidence.trees import Function, called, names_in, own_nodes, parents
+from pytest_cachesafe.lint.evidence.trees import Function, called, names_in, parents, statements
 
 if TYPE_CHECKING:
     from cachesafe_rules.api import Report
@@ -57,8 +57,8 @@ class LeftBehind:
         function = self._seen.around(name, row)
         if function is None:
             return False
-        statements = [n for n in own_nodes(function) if isinstance(n, ast.stmt) and _covers(n, row)]
-        last = max(statements, key=lambda n: n.lineno, default=None)
+        around = (n for n in statements(function) if _covers(n, row))
+        last = max(around, key=lambda n: n.lineno, default=None)
         holder = _holder(last) if last is not None else None
         return holder is not None and _is_unread(holder, function, _HOPS)
 

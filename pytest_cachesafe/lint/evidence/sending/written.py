@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 
 from cachesafe_rules.patterns import lazy_pattern
-from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes, parents, spelt
+from pytest_cachesafe.lint.evidence.trees import Function, called, nodes_of, parents, spelt
 
 __all__ = ["TESTS", "is_test", "remembers", "writes"]
 
@@ -117,5 +117,5 @@ def _is_document(call: ast.Call) -> bool:
 
 
 def _reads(name: str, function: Function) -> list[ast.Name]:
-    named = (node for node in own_nodes(function) if isinstance(node, ast.Name) and node.id == name)
+    named = (node for node in nodes_of(function, ast.Name) if node.id == name)
     return [node for node in named if isinstance(node.ctx, ast.Load)]
