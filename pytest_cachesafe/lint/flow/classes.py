@@ -23,6 +23,7 @@ __all__ = [
     "bases",
     "class_attribute",
     "context_class",
+    "default_of",
     "find_method",
     "matters",
     "mro",
@@ -89,6 +90,15 @@ def class_attribute(engine: Engine, cls: ClassInfo, name: str) -> Value | None:
                 found = table[name] if found is None else join(found, table[name])
         if found is not None:
             return field(name, found)
+    return None
+
+
+def default_of(engine: Engine, cls: ClassInfo, name: str) -> Value | None:
+    """What a class body gives a field, as an object has it that is made without a value for it."""
+    for current in mro(engine, cls):
+        engine.run_class(current)
+        if name in current.env:
+            return current.env[name]
     return None
 
 

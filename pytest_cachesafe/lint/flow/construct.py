@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.lint.flow.apply import bind_arguments, call_function
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
-from pytest_cachesafe.lint.flow.classes import annotated_names, attributes_with_parameters, base_words, find_method, mro
+from pytest_cachesafe.lint.flow.classes import (
+    annotated_names,
+    attributes_with_parameters,
+    base_words,
+    default_of,
+    find_method,
+    mro,
+)
 from pytest_cachesafe.lint.flow.substitute import substitute
 from pytest_cachesafe.lint.flow.values import NOTHING, DictShape, Ext, Func, Lambda, Obj, Value, join
 from pytest_cachesafe.lint.tables import transfers
@@ -63,6 +70,7 @@ def construct(engine: Engine, frame: Frame, node: ast.Call, cls: ClassInfo, argu
         fields[name] = value
     for name, (value, _) in arguments.keywords.items():
         fields[name] = value
+    defaults = {name: default_of(engine, cls, name) for name in names if name not in fields}
     text = _is_text(engine, cls)
     if not text:
         for name, value in fields.items():
@@ -70,6 +78,8 @@ def construct(engine: Engine, frame: Frame, node: ast.Call, cls: ClassInfo, argu
                 old = cls.constructed.get(name)
                 cls.constructed[name] = value if old is None else join(old, value)
                 engine.grown.add(cls.key)
+    # What is made anew for this very object is no stamp of one that was kept.
+    fields |= {name: value for name, value in defaults.items() if value is not None and value.atoms}
     return Value(_text_of(fields) if text else EMPTY, Obj(cls, fields))
 
 

@@ -164,13 +164,16 @@ def _awaited(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments:
         )
         return Value(shape=Lambda(result)) if last == "partial" else result
     if isinstance(target, Lambda):
-        return target.result
+        return Value(shape=target) if last == "partial" else target.result
     if isinstance(target, Ext):
         rest = Arguments()
         rest.positional, rest.nodes = arguments.positional[skip + 1 :], arguments.nodes[skip + 1 :]
         rest.keywords = arguments.keywords
         spelt = dotted_name(arguments.nodes[skip])
+        # What is only bound is called later, also where a module binds it.
+        frozen, frame.frozen = frame.frozen, frame.frozen and last != "partial"
         result = external(engine, frame, node, target.dotted, spelt, target.dotted.rsplit(".", 1)[-1], rest)
+        frame.frozen = frozen
         return Value(shape=Lambda(result)) if last == "partial" else result
     return NOTHING
 

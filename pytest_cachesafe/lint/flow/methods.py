@@ -192,7 +192,7 @@ def _clock_method(receiver: Value, name: str, arguments: Arguments) -> Value | N
     if name == "strftime" and receiver.atoms:
         written = arguments.written(0) or ""
         return NOTHING if clock.tells_zone_only(written) else cut(Value(receiver.atoms), clock.of_format(written))
-    if name in ("date", "to_date_string") and not arguments.positional:
+    if name in ("date", "to_date_string", "to_formatted_date_string") and not arguments.positional:
         return cut(Value(receiver.atoms), "day")
     if name in ("weekday", "isoweekday", "isocalendar", "toordinal"):
         return cut(Value(receiver.atoms), "day")

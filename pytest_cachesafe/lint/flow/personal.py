@@ -22,7 +22,7 @@ __all__ = ["environment", "only_parameters", "personal_attribute", "personal_ite
 _MACHINE = lazy_pattern(
     r"^(?:SHELL|COMSPEC|OS|OSTYPE|TERM|TERM_PROGRAM|USER|USERNAME|LOGNAME|HOME|USERPROFILE|HOSTNAME|COMPUTERNAME|HOST|"
     r"PWD|LANG|LANGUAGE|LC_\w+|PATH|VIRTUAL_ENV|CONDA_PREFIX|CONDA_DEFAULT_ENV|\w*WORKING_DIR(?:ECTORY)?|"
-    r"(?:\w+_)?(?:WORK_?DIR|CWD|VOLUMES))$"
+    r"(?:\w+_)?(?:WORK_?DIR|CWD|VOLUMES)|(?:\w+_)?(?:POD|NODE|HOST|CONTAINER|INSTANCE|WORKER|MACHINE)_?(?:NAME|ID|IP|INDEX)|DYNO)$"
 )
 # Whose names are the installation's own: `config.username`, `bot.username`. A session's id in a configuration is still
 # that session's.

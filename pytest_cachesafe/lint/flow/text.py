@@ -12,7 +12,7 @@ from pytest_cachesafe.lint.flow.atoms import EMPTY, is_order, merge
 from pytest_cachesafe.lint.flow.classes import base_words, find_method
 from pytest_cachesafe.lint.flow.derive import cut
 from pytest_cachesafe.lint.flow.evaluate import evaluate
-from pytest_cachesafe.lint.flow.values import NOTHING, Func, ListShape, Obj, Value
+from pytest_cachesafe.lint.flow.values import NOTHING, DictShape, Func, ListShape, Obj, Value
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.engine import Engine
@@ -29,17 +29,26 @@ def shown(engine: Engine, frame: Frame, value: Value, node: ast.AST) -> Value:
             method = find_method(engine, cls, name)
             if method is not None:
                 return call_function(engine, frame, (method,), [], {}, value, node, cls).text()
-        if base_words(engine, cls) == {cls.name} and not cls.decorated:
-            return engine.source(frame, node, "repr", "process", f"the default text of a {cls.name} object")
-        return NOTHING
-    if isinstance(value.shape, ListShape):
-        inner = next((i.shape for i in value.shape.items if isinstance(i.shape, Func) and i.shape.functions), None)
-        if isinstance(inner, Func):
-            source = engine.source(frame, node, "repr", "process", f"the text of function {inner.functions[0].name}")
+        return engine.source(frame, node, "repr", "process", words) if (words := _address(engine, value)) else NOTHING
+    if isinstance(value.shape, (ListShape, DictShape)):
+        inside = value.shape.items if isinstance(value.shape, ListShape) else value.shape.fields.values()
+        words = next((words for item in inside if (words := _address(engine, item))), "")
+        if words:
+            source = engine.source(frame, node, "repr", "process", words)
             return Value(merge(value.all_atoms(), source.atoms))
-    if isinstance(value.shape, Func) and value.shape.functions:
-        return engine.source(frame, node, "repr", "process", f"the text of function {value.shape.functions[0].name}")
-    return value.text()
+    words = _address(engine, value)
+    return engine.source(frame, node, "repr", "process", words) if words else value.text()
+
+
+def _address(engine: Engine, value: Value) -> str:
+    """What shows its address where it is turned into text, in words; "" for all else."""
+    shape = value.shape
+    if isinstance(shape, Func) and shape.functions:
+        return f"the text of function {shape.functions[0].name}"
+    if isinstance(shape, Obj) and base_words(engine, shape.cls) == {shape.cls.name} and not shape.cls.decorated:
+        own = any(find_method(engine, shape.cls, name) for name in ("__str__", "__format__", "__repr__"))
+        return "" if own else f"the default text of a {shape.cls.name} object"
+    return ""
 
 
 def evaluate_fstring(engine: Engine, frame: Frame, node: ast.JoinedStr) -> Value:
