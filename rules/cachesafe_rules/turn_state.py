@@ -1,0 +1,205 @@
+"""What an object or a loop keeps as the state of its chat, and sets anew between two of its requests.
+
+Seen in the file: a method of the chat, not one that sets it up, writes the attribute from what it was before, from the
+turn, or under a name that only a state has; or the loop that sends gives a name another value each time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from cachesafe_rules.changing import takes_turn
+from cachesafe_rules.expressions import is_constant_name, last_part, name_words, walk, words_of_name
+from cachesafe_rules.model import Binding, Call, Condition, Expr
+from cachesafe_rules.shape import Shape
+from cachesafe_rules.turns import is_setup
+
+__all__ = ["state_in"]
+
+_STATES = frozenset(
+    {"stage", "state", "phase", "status", "plan", "todo", "todos", "progress", "step", "mood", "scratchpad", "done",
+     "completed", "pending", "remaining", "slots", "score", "turn", "round", "scene", "cart", "inventory"}
+)  # fmt: skip
+# Of a parameter it is not seen when it is another one: only what is called like the state itself.
+_GIVEN = frozenset({"stage", "state", "phase", "progress", "todo", "todos", "scratchpad", "mood"})
+# Attributes and methods that belong to the setting up, whenever that is done.
+_SETTINGS = frozenset(
+    {"tools", "tool", "toolkit", "skills", "skill", "agents", "handlers", "callbacks", "plugins", "config", "settings",
+     "options", "instructions", "rules", "examples", "prompt", "prompts", "model", "client", "language", "persona",
+     "name", "user", "servers", "functions", "schema", "template", "templates", "middleware"}
+)  # fmt: skip
+_SETS_UP = frozenset(
+    {"register", "configure", "setup", "init", "initialize", "initialise", "load", "with", "build", "install", "reset",
+     "clear", "restore", "connect", "start", "refresh_tools", "enable", "disable", "use", "open", "close", "reload"}
+)  # fmt: skip
+_CHANGES = frozenset(
+    {"append", "extend", "insert", "pop", "popleft", "remove", "discard", "add", "update", "appendleft", "setdefault"}
+)  # fmt: skip
+_DEPTH = 5
+
+
+def state_in(shape: Shape, function: str, text: Expr, conditions: tuple[Condition, ...]) -> str | None:
+    """The state that a text holds, as it is spelt; `conditions` are those around the place where it is written."""
+    loops = [condition for condition in conditions if condition.kind in ("for", "while")]
+    stack = [(text, function, _DEPTH)]
+    seen: set[tuple[str, str]] = set()
+    while stack:
+        root, inside, depth = stack.pop()
+        for part in walk(root):
+            if is_constant_name(part):
+                continue
+            name = part.name or ""
+            if part.kind in ("name", "attribute") and name:
+                if found := _known_state(shape, inside, part, loops if inside == function else []):
+                    return found
+                if depth and (inside, name) not in seen:
+                    seen.add((inside, name))
+                    stack += [(value, where, depth - 1) for value, where in _meanings(shape, inside, part)]
+            elif part.call is not None and depth and (local := shape.local_function(part.call, inside)):
+                if (local, "") not in seen:
+                    seen.add((local, ""))
+                    stack += [(item.value, local, depth - 1) for item in shape.returns(local) if item.value is not None]
+    return None
+
+
+def _meanings(shape: Shape, function: str, part: Expr) -> Iterator[tuple[Expr, str]]:
+    """What a local name was bound to there, and what a property gives back."""
+    known = shape.view.functions.get(function)
+    if part.kind == "name":
+        for item in shape.bindings(function, part):
+            if item.value is not None and item.function == function and item.operator in ("=", ":=", "+="):
+                yield item.value, function
+    elif known is not None and (part.name or "").startswith("self.") and (part.name or "").count(".") == 1:
+        method = f"{known.owner}.{last_part(part.name)}"
+        if method in shape.view.functions and shape.view.functions[method].decorators:
+            for item in shape.returns(method):
+                if item.value is not None:
+                    yield item.value, method
+
+
+def _known_state(shape: Shape, function: str, part: Expr, loops: list[Condition]) -> str | None:
+    name = part.name or ""
+    if name.startswith("self."):
+        return name if _is_set_anew(shape, function, part) else None
+    if part.kind == "name" and shape.is_parameter(function, part):
+        return name if not _GIVEN.isdisjoint(_last_words(part)) and not shape.bindings(function, part) else None
+    if part.kind == "name" and any(_moves_on(shape, function, part, loop) for loop in loops):
+        return name
+    return None
+
+
+def _last_words(part: Expr) -> set[str]:
+    """`dialog_state` is a state, `state_prompt` is none."""
+    return name_words(last_part(part.name).rpartition("_")[2])
+
+
+# Attributes
+
+
+def _is_set_anew(shape: Shape, function: str, part: Expr) -> bool:
+    """Whether a method of the class, or of a class around, writes an attribute while the chat goes on."""
+    known = shape.view.functions.get(function)
+    name = part.name or ""
+    if known is None or not known.owner or not _SETTINGS.isdisjoint(words_of_name(part)):
+        return False
+    for where, written, value, conditions in _writes(shape):
+        owner = shape.view.functions[where].owner if where in shape.view.functions else None
+        if owner != known.owner or not _same(name, written) or _sets_up(where):
+            continue
+        if not _is_lazy(written, conditions) and _tells(shape, where, written, value):
+            return True
+    return False
+
+
+_Write = tuple[str, str, "Expr | None", tuple[Condition, ...]]
+
+
+def _writes(shape: Shape) -> list[_Write]:
+    """The statements that change an attribute of `self`: where, its name, what it becomes (None where what it was
+    stays a part of it)."""
+    known = shape.view.memo.get("writes")
+    if isinstance(known, list):
+        return known
+    out: list[_Write] = []
+    for binding in shape.view.bindings:
+        for target in _targets(binding):
+            written = _written(target)
+            if written.startswith("self."):
+                changed = binding.operator not in ("=", "for", "with") or target.kind == "subscript"
+                out.append((binding.function, written, None if changed else binding.value, binding.conditions))
+    for call in shape.view.calls:
+        if last_part(call.name) in _CHANGES and (written := _written_by(call)):
+            out.append((call.function, written, None, call.conditions))
+    shape.view.memo["writes"] = out
+    return out
+
+
+def _targets(binding: Binding) -> list[Expr]:
+    target = binding.target
+    if target is None:
+        return []
+    return target.items if target.kind in ("tuple", "list") else [target]
+
+
+def _written(target: Expr) -> str:
+    """`self.state` of `self.state["a"]["b"] = …`."""
+    while target.kind == "subscript":
+        target = target.items[0]
+    return target.name or "" if target.kind == "attribute" else ""
+
+
+def _written_by(call: Call) -> str:
+    written = _written(call.receiver) if call.receiver is not None else ""
+    return written if written.startswith("self.") else ""
+
+
+def _same(read: str, written: str) -> bool:
+    """Whether what is read is what was written, a part of it, or an object whose part was."""
+    return read == written or read.startswith(f"{written}.") or written.startswith(f"{read}.")
+
+
+def _sets_up(function: str) -> bool:
+    return is_setup(function) or not _SETS_UP.isdisjoint(last_part(function).strip("_").lower().split("_"))
+
+
+def _is_lazy(written: str, conditions: tuple[Condition, ...]) -> bool:
+    """Whether a test looks at the attribute itself: `if self.profile is None: self.profile = …` is done once."""
+    return any(
+        part.name == written
+        for condition in conditions
+        if condition.kind in ("if", "left", "while") and condition.test is not None
+        for part in walk(condition.test)
+    )
+
+
+def _tells(shape: Shape, function: str, written: str, value: Expr | None) -> bool:
+    """Whether a value is made of the one before, or of the turn, or stands for a state by its name."""
+    if value is None or any(part.name == written for part in walk(value)):
+        return True
+    if not _STATES.isdisjoint(name_words(last_part(written))):
+        return value.kind != "constant" or bool(value.value)
+    calls = [part.call for part in walk(value) if part.call is not None]
+    return any(takes_turn(shape, function, arg) for call in calls for arg in (*call.args, *call.keywords.values()))
+
+
+# Loops
+
+
+def _moves_on(shape: Shape, function: str, part: Expr, loop: Condition) -> bool:
+    """Whether a round of the loop leaves a name with another value for the next one: made of the one before, or of two
+    kinds, one of them from before the loop."""
+    name = part.name
+    if loop.target is not None and any(inner.name == name for inner in walk(loop.target)):
+        return loop.kind == "for" and loop.test is not None and loop.test.call is not None
+    bound = [item for item in shape.bindings(function, part) if item.function == function]
+    own = [item for item in bound if any(condition.test is loop.test for condition in item.conditions)]
+    for item in own:
+        if item.operator in ("+=", "-="):
+            return True
+        if item.value is not None and len(bound) > len(own) and any(inner.name == name for inner in walk(item.value)):
+            return True
+    return any(
+        last_part(call.name) in _CHANGES and any(condition.test is loop.test for condition in call.conditions)
+        for call in shape.mutations(function, part)
+        if len(bound) > len(own)
+    )
