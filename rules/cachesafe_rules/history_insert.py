@@ -8,6 +8,7 @@ from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.assembled import assembled_lists, role_and_content
 from cachesafe_rules.changing import changing_value
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, walk, words_of_name
+from cachesafe_rules.growing_front import grows_in_front, put_in_front
 from cachesafe_rules.kept import holds_sent
 from cachesafe_rules.model import Call, Expr, MessageList, Span
 from cachesafe_rules.needles import CHAT
@@ -147,6 +148,15 @@ class HistoryInsert(Rule):
                     data={"shown": _shown(shape, call)},
                 )
         seen: set[Span] = set()
+        for span, function, messages, conditions in put_in_front(shape):
+            if grows_in_front(shape, function, messages, conditions):
+                seen.add(span)
+                yield Report(
+                    f"each turn puts a message in front of {messages.name}: nothing behind it is reused",
+                    span,
+                    help=_HELP,
+                    data={"shown": True},
+                )
         for found in [*context.view.lists, *assembled_lists(shape)]:
             if (item := _newest_first(shape, found)) is not None and item.span not in seen:
                 seen.add(item.span)
@@ -162,6 +172,8 @@ class HistoryInsert(Rule):
 
 def _shown(shape: Shape, call: Call) -> bool:
     """Whether a request of this function holds the very list, and what is put in is seen to change with the turn."""
+    if call.receiver is not None and grows_in_front(shape, call.function, call.receiver, call.conditions):
+        return True
     content = role_and_content(shape.resolve(call.function, call.args[-1]))[1]
     return (
         call.receiver is not None
@@ -189,6 +201,8 @@ def _looks_at(shape: Shape, call: Call, name: str) -> bool:
 def _varies(shape: Shape, call: Call) -> bool:
     """Whether what is put in front is another text in the next request, or stands there once more each time."""
     role, content = role_and_content(shape.resolve(call.function, call.args[-1]))
+    if call.receiver is not None and grows_in_front(shape, call.function, call.receiver, call.conditions):
+        return True
     if content is None:
         return False
     if changing_value(shape, call.function, content) is not None:
