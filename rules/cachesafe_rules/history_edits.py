@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cachesafe_rules.counted_back import counted_back
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, parts_of, walk
 from cachesafe_rules.kept import holds_sent
 from cachesafe_rules.model import Binding, Condition, Expr, Source, Span
@@ -70,6 +71,9 @@ def assigned(shape: Shape) -> Iterator[Edit]:
             continue
         if overflow_guarded(shape, function, binding.conditions) or not _unguarded_callers(shape, function):
             continue
+        if (back := counted_back(shape, binding)) is not None and _loses(shape, function, value):
+            yield binding.span, _DISTANCE, function, back
+            continue
         for test, element in _loops(binding.conditions):
             messages = _edited(shape, binding, test, element)
             if messages is None or is_search(test, binding.conditions) or not holds_sent(shape, function, messages):
@@ -77,7 +81,7 @@ def assigned(shape: Shape) -> Iterator[Edit]:
             if _in_batches(shape, binding, _over(test)):
                 continue
             index = _index_of(test, element)
-            whole = messages.generators[0].iterable if messages.generators else messages
+            whole = _over(messages.generators[0].iterable) if messages.generators else messages
             if _ends_before(shape, function, test) or (
                 function in sends and _moves(shape, function, binding.conditions, index)
             ):
@@ -113,7 +117,7 @@ def _edited(shape: Shape, binding: Binding, iterable: Expr, target: Expr) -> Exp
         return None
     # `old = [m for m in messages if …]`
     value = shape.resolve(binding.function, over)
-    return over if is_history(over) else value if value.kind == "comprehension" else None
+    return value if value.kind == "comprehension" else over if is_history(over) else None
 
 
 def _changed(
@@ -150,6 +154,9 @@ def _loses(shape: Shape, function: str, element: Expr) -> bool:
     text = shape.resolve(function, _text_of(element))
     if text.kind == "conditional":
         return any(_loses(shape, function, branch) for branch in text.items[1:])
+    if text.kind == "list" and text.items:
+        # `[{"type": "text", "text": "[removed]"}]`
+        return all(part.kind in ("list", "dict", "constant") for part in walk(text))
     exprs = [text, *(shape.resolve(function, part) for part in walk(text) if part.kind == "name")]
     every = [part for expr in exprs for part in walk(expr)]
     if any(_is_shorter(shape, function, part) for part in every):

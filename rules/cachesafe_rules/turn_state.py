@@ -194,7 +194,7 @@ def _moves_on(shape: Shape, function: str, part: Expr, loop: Condition) -> bool:
     bound = [item for item in shape.bindings(function, part) if item.function == function]
     own = [item for item in bound if any(condition.test is loop.test for condition in item.conditions)]
     for item in own:
-        if item.operator in ("+=", "-="):
+        if item.operator in ("+=", "op="):
             return True
         if item.value is not None and len(bound) > len(own) and any(inner.name == name for inner in walk(item.value)):
             return True
