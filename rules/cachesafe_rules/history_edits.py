@@ -17,7 +17,7 @@ from cachesafe_rules.shape import Shape
 from cachesafe_rules.turns import is_setup, is_side_call, overflow_guarded
 from cachesafe_rules.volatile import volatile_in
 
-__all__ = ["Edit", "appended", "assigned", "is_content", "is_free", "rebuilt", "senders"]
+__all__ = ["Edit", "appended", "assigned", "is_content", "is_free", "rebuilt", "senders", "unguarded_callers"]
 
 _CONTENT = frozenset({"content", "text", "parts"})
 _SHORTENS = frozenset({"truncate", "shorten", "cut", "clip", "trim", "abbreviate", "summarize", "summarise", "elide"})
@@ -69,7 +69,7 @@ def assigned(shape: Shape) -> Iterator[Edit]:
         target, value, function = binding.target, binding.value, binding.function
         if target is None or value is None or not is_content(target) or not target.items or is_setup(function):
             continue
-        if overflow_guarded(shape, function, binding.conditions) or not _unguarded_callers(shape, function):
+        if overflow_guarded(shape, function, binding.conditions) or not unguarded_callers(shape, function):
             continue
         if (back := counted_back(shape, binding)) is not None and _loses(shape, function, value):
             yield binding.span, _DISTANCE, function, back
@@ -308,7 +308,7 @@ def senders(shape: Shape) -> set[str]:
     return {part.function for part in shape.parts} | {request.function for request in shape.requests}
 
 
-def _unguarded_callers(shape: Shape, function: str) -> bool:
+def unguarded_callers(shape: Shape, function: str) -> bool:
     """Whether a helper runs on each request, as far as its own file shows."""
     callers = shape.callers(function)
     return not callers or any(not overflow_guarded(shape, call.function, call.conditions) for call in callers)
