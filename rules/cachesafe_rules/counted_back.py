@@ -25,9 +25,9 @@ def counted_back(shape: Shape, binding: Binding) -> Expr | None:
         if messages is None or loop.target is None or target is None or not holds_sent(shape, function, messages):
             continue
         names = _parts_of(shape, function, loop, binding.conditions[number + 1 :])
-        if _root(target) in names or _is_item(target, messages, names):
-            if any(_is_far(shape, function, loop, *test) for test in _tests(binding.conditions)):
-                return messages
+        changed = _root(target) in names or _is_item(target, messages, names)
+        if changed and any(_is_far(shape, function, loop, *test) for test in _tests(binding.conditions)):
+            return messages
     return None
 
 
@@ -79,9 +79,9 @@ def _parts_of(shape: Shape, function: str, loop: Condition, inner: tuple[Conditi
         if inside and binding.operator == "=" and binding.value is not None and _root(binding.value) in names:
             names |= _names(binding.target)
     for condition in inner:
-        if condition.kind == "for" and condition.test is not None:
-            if any(part.name in names for part in walk(condition.test)):
-                names |= _names(condition.target)
+        over = condition.test if condition.kind == "for" else None
+        if over is not None and any(part.name in names for part in walk(over)):
+            names |= _names(condition.target)
     return names
 
 
@@ -141,10 +141,10 @@ def _step(shape: Shape, function: str, loop: Condition, counter: Expr) -> int | 
         return 1 if inside else None
     if counter.kind != "name":
         return None
-    test = loop.test.call if loop.test is not None else None
-    if test is not None and test.name == "enumerate" and loop.target is not None and loop.target.kind == "tuple":
-        if loop.target.items[0].name == counter.name:
-            return 1
+    over = loop.test.call if loop.test is not None else None
+    pair = loop.target if over is not None and over.name == "enumerate" else None
+    if pair is not None and pair.kind == "tuple" and pair.items[0].name == counter.name:
+        return 1
     for binding in shape.bindings(function, counter):
         if binding.operator in ("+=", "op=") and _is_in(binding.conditions, loop):
             return 1 if binding.operator == "+=" else -1

@@ -115,7 +115,8 @@ def _text_of(value: Expr) -> Expr:
 
 def _updated(call: Call) -> Expr | None:
     """The text of `messages[0].update(content=…)`, `messages[0].update({"content": …})`."""
-    return call.keywords.get("content") or next((arg.entries["content"] for arg in call.args if "content" in arg.entries), None)
+    fields = [call.keywords, *(arg.entries for arg in call.args)]
+    return next((given["content"] for given in fields if "content" in given), None)
 
 
 def _is_cut(expr: Expr) -> bool:

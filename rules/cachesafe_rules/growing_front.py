@@ -96,7 +96,8 @@ def _holds(shape: Shape, request: Request, messages: Expr) -> bool:
 
 def _takes_parameter(shape: Shape, function: str, item: Expr) -> bool:
     """Whether a message holds what the function was asked: it is a turn then."""
-    return any(part.kind == "name" and shape.is_parameter(function, part) for part in walk(shape.resolve(function, item)))
+    parts = walk(shape.resolve(function, item))
+    return any(part.kind == "name" and shape.is_parameter(function, part) for part in parts)
 
 
 def _is_open(shape: Shape, function: str, condition: Condition, messages: Expr) -> bool:
@@ -128,7 +129,10 @@ def _is_taken_out(shape: Shape, functions: set[str], messages: Expr, request: Re
             if item.function in functions and inside and item.operator == "=" and not (reads and _begins_anew(item)):
                 return True
     return any(
-        item.operator == "del" and item.function in functions and item.target is not None and item.target.items
+        item.operator == "del"
+        and item.function in functions
+        and item.target is not None
+        and item.target.items
         and item.target.items[0].name == messages.name
         for item in shape.view.bindings
     )

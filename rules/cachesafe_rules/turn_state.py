@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.changing import takes_turn
-from cachesafe_rules.expressions import is_constant_name, last_part, name_words, walk, words_of_name
+from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, walk, words_of_name
 from cachesafe_rules.model import Binding, Call, Condition, Expr
 from cachesafe_rules.shape import Shape
 from cachesafe_rules.turns import is_setup
@@ -26,7 +26,7 @@ _GIVEN = frozenset({"stage", "state", "phase", "progress", "todo", "todos", "scr
 _SETTINGS = frozenset(
     {"tools", "tool", "toolkit", "skills", "skill", "agents", "handlers", "callbacks", "plugins", "config", "settings",
      "options", "instructions", "rules", "examples", "prompt", "prompts", "model", "client", "language", "persona",
-     "name", "user", "servers", "functions", "schema", "template", "templates", "middleware"}
+     "servers", "functions", "schema", "template", "templates", "middleware"}
 )  # fmt: skip
 _SETS_UP = frozenset(
     {"register", "configure", "setup", "init", "initialize", "initialise", "load", "with", "build", "install", "reset",
@@ -35,6 +35,8 @@ _SETS_UP = frozenset(
 _CHANGES = frozenset(
     {"append", "extend", "insert", "pop", "popleft", "remove", "discard", "add", "update", "appendleft", "setdefault"}
 )  # fmt: skip
+# What the user says in a turn; a task or a prompt may be that of a whole run.
+_ASKED = frozenset({"question", "query", "text", "utterance", "message", "msg"})
 _DEPTH = 5
 
 
@@ -45,8 +47,8 @@ def state_in(shape: Shape, function: str, text: Expr, conditions: tuple[Conditio
     seen: set[tuple[str, str]] = set()
     while stack:
         root, inside, depth = stack.pop()
-        for part in walk(root):
-            if is_constant_name(part):
+        for part in _outermost(root):
+            if is_constant_name(part) or is_history(part):
                 continue
             name = part.name or ""
             if part.kind in ("name", "attribute") and name:
@@ -55,11 +57,30 @@ def state_in(shape: Shape, function: str, text: Expr, conditions: tuple[Conditio
                 if depth and (inside, name) not in seen:
                     seen.add((inside, name))
                     stack += [(value, where, depth - 1) for value, where in _meanings(shape, inside, part)]
-            elif part.call is not None and depth and (local := shape.local_function(part.call, inside)):
-                if (local, "") not in seen:
+            elif part.call is not None:
+                if inside == function and _is_asked(shape, function, part.call):
+                    return f"{part.call.name}()"
+                local = shape.local_function(part.call, inside) if depth else ""
+                if local and (local, "") not in seen:
                     seen.add((local, ""))
                     stack += [(item.value, local, depth - 1) for item in shape.returns(local) if item.value is not None]
     return None
+
+
+def _outermost(root: Expr) -> Iterator[Expr]:
+    """An expression and its parts, of `self.state.value` not also `self.state`."""
+    inner: set[int] = set()
+    for part in walk(root):
+        if part.kind == "attribute" and not (part.name or "").startswith("."):
+            inner |= {id(below) for below in walk(part) if below is not part}
+        if id(part) not in inner:
+            yield part
+
+
+def _is_asked(shape: Shape, function: str, call: Call) -> bool:
+    """Whether a call works something out from what the user has just said, as a parameter of the function."""
+    given = (*call.args, *call.keywords.values())
+    return any(shape.is_parameter(function, arg) and not words_of_name(arg).isdisjoint(_ASKED) for arg in given)
 
 
 def _meanings(shape: Shape, function: str, part: Expr) -> Iterator[tuple[Expr, str]]:
@@ -155,7 +176,9 @@ def _written_by(call: Call) -> str:
 
 def _same(read: str, written: str) -> bool:
     """Whether what is read is what was written, a part of it, or an object whose part was."""
-    return read == written or read.startswith(f"{written}.") or written.startswith(f"{read}.")
+    if written.startswith(f"{read}."):
+        return not _STATES.isdisjoint(name_words(last_part(read)) | name_words(last_part(written)))
+    return read == written or read.startswith(f"{written}.")
 
 
 def _sets_up(function: str) -> bool:
