@@ -39,9 +39,10 @@ class HistoryInsert(Rule):
     messages that stay. It is reported where all of this is visible: the list holds messages that were sent (a chat
     that is handed in, kept in an object or a state, read from a memory, or grown in a loop), no test looks at the list
     itself (a message that is put in where it is missing costs once), what is put in differs between requests (or the
-    list is stored with it and so grows in front), and the list is sent. Projects of several files: only where a request
+    list is kept with it and so grows in front), and the list is sent. Projects of several files: only where a request
     of the same function, in no branch that excludes the insert, holds that very list, and what is put in is seen to
-    change with the turn; a file of up to 40 rows that no other file imports is taken as it stands.
+    change with the turn, or each turn puts a message into the list that it keeps and takes none out; a file of up to
+    40 rows that no other file imports is taken as it stands.
 
     In a project of more than ten files, a file that nothing runs or takes in, not even a test, is left out where other
     files use what it takes in: the project goes on without it.
@@ -89,6 +90,14 @@ class HistoryInsert(Rule):
             "    history = [{'role': 'user', 'content': user_text}, *history]\n"
             "    return [{'role': 'system', 'content': 'You help.'}, *history]\n",
             (2,),
+        ),
+        Example(
+            "class Desk:\n"
+            "    def ask(self, text):\n"
+            "        self.history.append({'role': 'user', 'content': text})\n"
+            "        self.history[:0] = [{'role': 'user', 'content': f'Delays: {self.board.delays()}'}]\n"
+            "        return self.client.chat.completions.create(model='m', messages=self.history)\n",
+            (4,),
         ),
     )
     VALID = (

@@ -31,10 +31,11 @@ class SummarisedHistory(Rule):
     What is wrong
     -------------
     A fresh summary of the older messages and the newest ones take the place of the chat, without a test whether the
-    context is nearly full. It is reported where all of this is visible: a call that is named like a summary is given
-    messages that were sent, the end of these very messages stands behind its text in one list, and that list is sent,
-    given back or kept as the chat. Projects of several files: only where a request of the same function or of its
-    caller holds that list; a file of up to 40 rows that no other file imports is taken as it stands.
+    context is nearly full. It is reported where all of this is visible: a call that is named like a summary, or a
+    request whose answer is, is given messages that were sent, the end of these very messages stands behind its text in
+    one list, and that list is sent, given back or kept as the chat. Projects of several files: only where a request of
+    the same function or of its caller holds that list; a file of up to 40 rows that no other file imports is taken as
+    it stands.
 
     In a project of more than ten files, a file that nothing runs or takes in, not even a test, is left out where other
     files use what it takes in: the project goes on without it.
