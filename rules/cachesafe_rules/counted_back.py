@@ -97,7 +97,7 @@ def _root(expr: Expr) -> str | None:
 
 
 def _is_item(target: Expr, messages: Expr, names: set[str]) -> bool:
-    """`x[i]["content"]`."""
+    """`x[i]["content"]`, `x[i]`."""
     while target.kind in ("subscript", "attribute") and target.items:
         if target.kind == "subscript" and target.items[0].name == messages.name:
             return any(part.name in names for part in walk(target.items[1]))

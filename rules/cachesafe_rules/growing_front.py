@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from cachesafe_rules.expressions import is_history, last_part, name_words, walk
 from cachesafe_rules.kept import holds_sent
-from cachesafe_rules.model import Binding, Condition, Expr, Span
+from cachesafe_rules.model import Binding, Call, Condition, Expr, Span
 from cachesafe_rules.one_chat import is_sent
 from cachesafe_rules.shape import SEND, Request, Shape
 from cachesafe_rules.turns import is_setup, is_side_call, overflow_guarded
 
-__all__ = ["grows_in_front", "put_in_front"]
+__all__ = ["grows_in_front", "is_stored", "put_in_front"]
 
 _TAKES_OUT = frozenset({"pop", "popleft", "remove", "clear"})
 _GROWS = frozenset({"append", "extend"})
@@ -153,3 +153,22 @@ def _is_before_all(index: Expr) -> bool:
     """`[:0]`, `[0:0]`."""
     lower, upper, _ = index.items
     return upper.kind == "constant" and upper.value == 0 and lower.value in (None, 0)
+
+
+_STORE = frozenset({"set", "save", "put", "store", "persist", "update", "write", "set_messages", "save_messages"})
+
+
+def is_stored(shape: Shape, call: Call) -> bool:
+    """Whether the list is stored with its new first message, so that the next turn puts another one in front."""
+    name = call.name.rpartition(".")[0]
+    if any(condition.kind in ("if", "while") for condition in call.conditions):
+        return False
+    for other in shape.view.calls:
+        if (
+            other.function == call.function
+            and other.span > call.span
+            and last_part(other.name) in _STORE
+            and any(arg.name == name for arg in other.args)
+        ):
+            return True
+    return False

@@ -68,12 +68,16 @@ def assigned(shape: Shape) -> Iterator[Edit]:
     sends = senders(shape)
     for binding in shape.view.bindings:
         target, value, function = binding.target, binding.value, binding.function
-        if target is None or value is None or not is_content(target) or not target.items or is_setup(function):
+        if target is None or value is None or not target.items or is_setup(function):
+            continue
+        if not is_content(target) and not _is_written_over(shape, function, target, value):
             continue
         if overflow_guarded(shape, function, binding.conditions) or not unguarded_callers(shape, function):
             continue
         if (back := counted_back(shape, binding)) is not None and _loses(shape, function, value):
             yield binding.span, _DISTANCE, function, back
+            continue
+        if not is_content(target):
             continue
         for test, element in _loops(binding.conditions):
             messages = _edited(shape, binding, test, element)
@@ -90,6 +94,14 @@ def assigned(shape: Shape) -> Iterator[Edit]:
                     yield binding.span, _DISTANCE, function, whole
             elif function in sends and (found := _stamped(shape, function, value)):
                 yield binding.span, found, function, whole
+
+
+def _is_written_over(shape: Shape, function: str, target: Expr, value: Expr) -> bool:
+    """A part of a message's content, or a whole message, for which another one is put: `m["content"][0] = {…}`."""
+    if target.kind != "subscript" or (value.kind != "dict" and value.call is None):
+        return False
+    whole = target.items[0]
+    return is_history(whole) or is_content(shape.resolve(function, whole))
 
 
 def _in_batches(shape: Shape, binding: Binding, over: Expr) -> bool:

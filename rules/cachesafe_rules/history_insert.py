@@ -8,7 +8,7 @@ from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.assembled import assembled_lists, role_and_content
 from cachesafe_rules.changing import changing_value
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, walk, words_of_name
-from cachesafe_rules.growing_front import grows_in_front, put_in_front
+from cachesafe_rules.growing_front import grows_in_front, is_stored, put_in_front
 from cachesafe_rules.kept import holds_sent
 from cachesafe_rules.model import Call, Expr, MessageList, Span
 from cachesafe_rules.needles import CHAT
@@ -217,7 +217,7 @@ def _varies(shape: Shape, call: Call) -> bool:
     if changing_value(shape, call.function, content) is not None:
         return True
     if role == "system" and not _index(call):
-        return _is_kept(shape, call)
+        return is_stored(shape, call)
     return any(
         part.kind in ("name", "attribute")
         and not _TOLD.isdisjoint(words_of_name(part))
@@ -286,22 +286,3 @@ def _assembled(shape: Shape, function: str, part: Expr) -> bool:
     """Whether a name stands for a template that was filled, which comes out the same as long as the task does."""
     call = shape.resolve(function, part).call
     return call is not None and last_part(call.name) in ("format", "render", "substitute", "safe_substitute")
-
-
-_STORE = frozenset({"set", "save", "put", "store", "persist", "update", "write", "set_messages", "save_messages"})
-
-
-def _is_kept(shape: Shape, call: Call) -> bool:
-    """Whether the list is stored with its new first message, so that the next turn puts another one in front."""
-    name = call.name.rpartition(".")[0]
-    if any(condition.kind in ("if", "while") for condition in call.conditions):
-        return False
-    for other in shape.view.calls:
-        if (
-            other.function == call.function
-            and other.span > call.span
-            and last_part(other.name) in _STORE
-            and any(arg.name == name for arg in other.args)
-        ):
-            return True
-    return False

@@ -18,7 +18,8 @@ __all__ = ["state_in"]
 
 _STATES = frozenset(
     {"stage", "state", "phase", "status", "plan", "todo", "todos", "progress", "step", "mood", "scratchpad", "done",
-     "completed", "pending", "remaining", "slots", "score", "turn", "round", "scene", "cart", "inventory"}
+     "completed", "pending", "remaining", "slots", "score", "turn", "round", "scene", "cart", "inventory",
+     "facts", "notes", "memory", "memories", "answers"}
 )  # fmt: skip
 # Of a parameter it is not seen when it is another one: only what is called like the state itself.
 _GIVEN = frozenset({"stage", "state", "phase", "progress", "todo", "todos", "scratchpad", "mood"})
@@ -68,13 +69,24 @@ def state_in(shape: Shape, function: str, text: Expr, conditions: tuple[Conditio
 
 
 def _outermost(root: Expr) -> Iterator[Expr]:
-    """An expression and its parts, of `self.state.value` not also `self.state`."""
+    """An expression and its parts, of `self.state.value` not also `self.state`; `state["stage"]` as `state.stage`."""
     inner: set[int] = set()
     for part in walk(root):
-        if part.kind == "attribute" and not (part.name or "").startswith("."):
+        dotted = _dotted(part)
+        if "." in dotted:
             inner |= {id(below) for below in walk(part) if below is not part}
         if id(part) not in inner:
-            yield part
+            yield Expr("attribute", part.span, name=dotted) if part.kind == "subscript" and dotted else part
+
+
+def _dotted(expr: Expr) -> str:
+    """The name of an attribute or of an item with a written key; "" for anything else."""
+    if expr.kind in ("name", "attribute"):
+        return "" if (expr.name or "").startswith(".") else expr.name or ""
+    if expr.kind != "subscript":
+        return ""
+    whole, key = _dotted(expr.items[0]), expr.items[1].value
+    return f"{whole}.{key}" if whole and isinstance(key, str) and key.isidentifier() else ""
 
 
 def _is_asked(shape: Shape, function: str, call: Call) -> bool:
@@ -100,13 +112,16 @@ def _meanings(shape: Shape, function: str, part: Expr) -> Iterator[tuple[Expr, s
 
 def _known_state(shape: Shape, function: str, part: Expr, loops: list[Condition]) -> str | None:
     name = part.name or ""
-    if name.startswith("self."):
-        return name if _is_set_anew(shape, function, part) else None
-    if part.kind == "name" and shape.is_parameter(function, part):
+    if "." in name:
+        root = Expr("name", part.span, name=name.partition(".")[0])
+        given = shape.is_parameter(function, root) and root.name != "self" and not _GIVEN.isdisjoint(_last_words(part))
+        return name if given or _is_set_anew(shape, function, part) else None
+    if shape.is_parameter(function, part):
         return name if not _GIVEN.isdisjoint(_last_words(part)) and not shape.bindings(function, part) else None
-    if part.kind == "name" and any(_moves_on(shape, function, part, loop) for loop in loops):
+    if any(_moves_on(shape, function, part, loop) for loop in loops):
         return name
-    return None
+    of_module = bool(shape.bindings(function, part)) and not any(b.function for b in shape.bindings(function, part))
+    return name if of_module and _is_set_anew(shape, function, part) else None
 
 
 def _last_words(part: Expr) -> set[str]:
@@ -114,29 +129,38 @@ def _last_words(part: Expr) -> set[str]:
     return name_words(last_part(part.name).rpartition("_")[2])
 
 
-# Attributes
+# Attributes, and dicts and lists of the module
 
 
 def _is_set_anew(shape: Shape, function: str, part: Expr) -> bool:
-    """Whether a method of the class, or of a class around, writes an attribute while the chat goes on."""
-    known = shape.view.functions.get(function)
+    """Whether a function that is handed the same object writes an attribute while the chat goes on, a method that of
+    its class; or anything that a name of the module holds."""
     name = part.name or ""
-    if known is None or not known.owner or not _SETTINGS.isdisjoint(words_of_name(part)):
+    if not _SETTINGS.isdisjoint(words_of_name(part)):
         return False
+    root, home = name.partition(".")[0], shape.home(function, name)
     for where, written, value, conditions in _writes(shape):
-        owner = shape.view.functions[where].owner if where in shape.view.functions else None
-        if owner != known.owner or not _same(name, written) or _sets_up(where):
+        if not _same(name, written) or _sets_up(where) or shape.home(where, written) == "class ":
             continue
-        if not _is_lazy(written, conditions) and _tells(shape, where, written, value):
+        own = home == shape.home(where, written) if root in ("self", "cls") else _shares(shape, function, where, root)
+        if own and not _is_lazy(written, conditions) and _tells(shape, where, written, value):
             return True
     return False
+
+
+def _shares(shape: Shape, function: str, other: str, root: str) -> bool:
+    """Whether two functions are given, or find in the module, what they call by the same name."""
+    known = [shape.view.functions[name].parameters for name in (function, other) if name in shape.view.functions]
+    given = [root in parameters for parameters in known]
+    own = [b for b in shape.view.bindings if b.target and b.target.name == root and b.function in (function, other)]
+    return len(known) == 2 and not own and all(given) is any(given)
 
 
 _Write = tuple[str, str, "Expr | None", tuple[Condition, ...]]
 
 
 def _writes(shape: Shape) -> list[_Write]:
-    """The statements that change an attribute of `self`: where, its name, what it becomes (None where what it was
+    """The statements of functions that change an object: where, its name, what it becomes (None where what it was
     stays a part of it)."""
     known = shape.view.memo.get("writes")
     if isinstance(known, list):
@@ -145,11 +169,14 @@ def _writes(shape: Shape) -> list[_Write]:
     for binding in shape.view.bindings:
         for target in _targets(binding):
             written = _written(target)
-            if written.startswith("self."):
-                changed = binding.operator not in ("=", "for", "with") or target.kind == "subscript"
+            if written and binding.function and target.kind != "name":
+                changed = binding.operator not in ("=", "for", "with") or (
+                    target.kind == "subscript" and not _dotted(target)
+                )
                 out.append((binding.function, written, None if changed else binding.value, binding.conditions))
     for call in shape.view.calls:
-        if last_part(call.name) in _CHANGES and (written := _written_by(call)):
+        written = _written(call.receiver) if call.receiver is not None and last_part(call.name) in _CHANGES else ""
+        if written and call.function:
             out.append((call.function, written, None, call.conditions))
     shape.view.memo["writes"] = out
     return out
@@ -163,15 +190,10 @@ def _targets(binding: Binding) -> list[Expr]:
 
 
 def _written(target: Expr) -> str:
-    """`self.state` of `self.state["a"]["b"] = …`."""
-    while target.kind == "subscript":
+    """`self.state.a` of `self.state["a"][number] = …`."""
+    while target.kind == "subscript" and not _dotted(target):
         target = target.items[0]
-    return target.name or "" if target.kind == "attribute" else ""
-
-
-def _written_by(call: Call) -> str:
-    written = _written(call.receiver) if call.receiver is not None else ""
-    return written if written.startswith("self.") else ""
+    return _dotted(target)
 
 
 def _same(read: str, written: str) -> bool:
