@@ -71,6 +71,11 @@ def codes(root: Path, text: str) -> list[str]:
         ({"edit": 'message["content"] = [{"type": "text", "text": "[removed]"}]'}, True),
         # The same text, in another form.
         ({"edit": 'message["content"] = [{"type": "text", "text": message["content"]}]'}, False),
+        # Another part, or another message, in the place of an old one.
+        ({"edit": 'message["content"][0] = {"type": "text", "text": "[removed]"}'}, True),
+        ({"edit": 'message["content"][0] = {"type": "text", "text": message["text"]}'}, False),
+        (INDEXED | {"edit": 'messages[i] = {"role": "user", "content": "[removed]"}'}, True),
+        (INDEXED | {"edit": "messages[i] = converted(messages[i])"}, False),
         # Seldom, or never.
         ({"call": "if count_tokens(messages) > 100_000:\n            trim(messages)"}, False),
         ({"call": "pass"}, False),

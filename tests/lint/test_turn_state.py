@@ -120,3 +120,41 @@ def test_of_what_is_given_only_a_state_changes(tmp_path: Path) -> None:
     assert "CSF307" in codes(tmp_path / "state", text.format(name="dialog_state"))
     assert codes(tmp_path / "other", text.format(name="persona")) == []
     assert codes(tmp_path / "prompt", text.format(name="state_prompt")) == []
+
+
+SESSION = """
+BASE = "You book."
+place = {{"town": "Rome"}}
+
+
+def pick(session, item):
+    {tool}
+
+
+def turn(client, session, text, find):
+    {before}
+    session.messages[0]["content"] = f"{{BASE}} {shown}"
+    session.messages.append({{"role": "user", "content": text}})
+    reply = client.chat.completions.create(model="m", messages=session.messages)
+    session.messages.append(reply.choices[0].message)
+    return reply
+"""
+
+
+@pytest.mark.parametrize(
+    ("tool", "before", "shown", "found"),
+    [
+        ("session.basket.append(item)", "pass", "Basket: {session.basket}", True),
+        ("session.seen.append(item)", "pass", "Basket: {session.basket}", False),
+        # Of a dict the key that is read, of the module what is not a name of the function's own.
+        ("session.data['town'] += item", "pass", "Town: {session.data['town']}", True),
+        ("session.data['page'] += item", "pass", "Town: {session.data['town']}", False),
+        ("place['town'] += item", "pass", "Town: {place['town']}", True),
+        ("place['page'] = item", "pass", "Town: {place['town']}", False),
+        ("place['town'] += item", "place = find()", "Town: {place['town']}", False),
+        # A session that another function makes for itself.
+        ("session = Session()\n    session.basket.append(item)", "pass", "Basket: {session.basket}", False),
+    ],
+)
+def test_the_state_of_what_is_handed_in(tmp_path: Path, tool: str, before: str, shown: str, found: bool) -> None:
+    assert ("CSF307" in codes(tmp_path, SESSION.format(tool=tool, before=before, shown=shown))) is found
