@@ -23,13 +23,15 @@ class EditedHistory(Rule):
     What is wrong
     -------------
     Old messages are cut or replaced by a placeholder as soon as k others follow them, get the present time, or the
-    first message is rewritten with a text of the turn. It is reported where all of this is visible: the messages were
-    sent (a chat that is handed in, kept in an object or a state, read from a memory, or grown in a loop), and which of
-    them are edited counts from the end of the list (`messages[:-k]`, `i < len(messages) - k`) and the edit loses text,
-    or the text that is written into them is another one in the next request. An edit that is the same for every
-    message and every time (a strip, a filter by role) is none, nor is one behind a test on tokens or context size.
-    Projects of several files: only where a request of the same function or of its caller in the file holds the edited
-    list; a file of up to 40 rows that no other file imports is taken as it stands.
+    first message is rewritten with a text of the turn: recalled text, a counter, or the state that a method of the
+    object or the loop that sends sets anew. It is reported where all of this is visible: the messages were sent (a chat
+    that is handed in, kept in an object or a state, read from a memory, or grown in a loop), and which of them are
+    edited counts from the end of the list (`messages[:-k]`, `i < len(messages) - k`, a counter in a loop over
+    `reversed(messages)`) and the edit loses text, or the text that is written into them is another one in the next
+    request. An edit that is the same for every message and every time (a strip, a filter by role) is none, nor is one
+    behind a test on tokens or context size. Projects of several files: only where a request of the same function or of
+    its caller in the file holds the edited list; a file of up to 40 rows that no other file imports is taken as it
+    stands.
 
     In a project of more than ten files, a file that nothing runs or takes in, not even a test, is left out where other
     files use what it takes in: the project goes on without it.
@@ -75,6 +77,31 @@ class EditedHistory(Rule):
             "        self.messages[0]['content'] = f'You are at step {step}.'\n"
             "        return self.client.chat.completions.create(model='m', messages=self.messages)\n",
             (3,),
+        ),
+        Example(
+            "class Planner:\n"
+            "    def __init__(self, client):\n"
+            "        self.client, self.plan = client, []\n"
+            "        self.messages = [{'role': 'system', 'content': 'You plan.'}]\n\n"
+            "    def done(self, item):\n"
+            "        self.plan.remove(item)\n\n"
+            "    def step(self, text):\n"
+            "        self.messages.append({'role': 'user', 'content': text})\n"
+            "        self.messages[0]['content'] = f'You plan. Open: {self.plan}'\n"
+            "        return self.client.chat.completions.create(model='m', messages=self.messages)\n",
+            (11,),
+        ),
+        Example(
+            "def trim(messages):\n"
+            "    seen = 0\n"
+            "    for m in reversed(messages):\n"
+            "        seen += m['role'] == 'tool'\n"
+            "        if seen > 3 and m['role'] == 'tool':\n"
+            "            m['content'] = '[removed]'\n\n"
+            "def send(client, messages):\n"
+            "    trim(messages)\n"
+            "    return client.chat.completions.create(model='m', messages=messages)\n",
+            (6,),
         ),
     )
     VALID = (

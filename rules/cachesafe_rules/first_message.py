@@ -3,42 +3,120 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from cachesafe_rules.changing import changing_value
 from cachesafe_rules.expressions import is_history, last_part, walk
 from cachesafe_rules.history_edits import Edit, is_content, is_free, senders
 from cachesafe_rules.kept import holds_sent
-from cachesafe_rules.model import Expr
+from cachesafe_rules.model import Binding, Call, Condition, Expr, Span
 from cachesafe_rules.shape import Shape
+from cachesafe_rules.turn_state import state_in
 
 __all__ = ["first_rewritten"]
+
+
+class _Write(NamedTuple):
+    """A statement that gives the first message of a list another text."""
+
+    span: Span
+    function: str
+    conditions: tuple[Condition, ...]
+    messages: Expr
+    value: Expr
 
 
 def first_rewritten(shape: Shape) -> Iterator[Edit]:
     """`messages[0]["content"] = …` with a text of the turn."""
     sends = senders(shape)
-    for binding in shape.view.bindings:
-        target, value = binding.target, binding.value
-        if target is None or value is None or binding.function not in sends or binding.operator not in ("=", "+="):
+    for write in _writes(shape):
+        if not _is_of_turn(shape, write, sends) or not holds_sent(shape, write.function, write.messages):
             continue
-        root = target.items[0] if is_content(target) and target.items else target
-        if root.kind != "subscript" or root.items[1].value not in (0, 1) or not is_history(root.items[0]):
-            continue
-        if root.items[1].kind != "constant" or isinstance(root.items[1].value, bool):
-            continue
-        if not is_free(shape, binding.function, binding.conditions):
-            continue
-        if not holds_sent(shape, binding.function, root.items[0]):
-            continue
-        if value.kind == "dict":
-            value = value.entries.get("content", value)
-        if value.call is not None and value.call.args and last_part(value.call.name).endswith("Message"):
-            value = value.call.args[0]
-        if any(_is_cut(part) for part in walk(value)):
+        if any(_is_cut(part) for part in walk(write.value)):
             # What stands behind a marker in it is taken off.
             continue
-        if found := changing_value(shape, binding.function, value):
-            yield binding.span, f"the first message is rewritten with {found}", binding.function, root.items[0]
+        found = changing_value(shape, write.function, write.value)
+        if found := found or state_in(shape, write.function, write.value, write.conditions):
+            yield write.span, f"the first message is rewritten with {found}", write.function, write.messages
+
+
+def _is_of_turn(shape: Shape, write: _Write, sends: set[str]) -> bool:
+    """Whether a function writes on its way to a request: it makes one, or a function that does calls it."""
+    if not is_free(shape, write.function, write.conditions):
+        return False
+    return write.function in sends or any(
+        call.function in sends and is_free(shape, call.function, call.conditions)
+        for call in shape.callers(write.function)
+    )
+
+
+def _writes(shape: Shape) -> Iterator[_Write]:
+    for binding in shape.view.bindings:
+        target, value = binding.target, binding.value
+        if target is None or value is None or binding.operator not in ("=", "+="):
+            continue
+        root = target.items[0] if is_content(target) and target.items else target
+        messages = _of_first(shape, binding.function, root, whole=root is target) or _begun_with(binding)
+        if messages is not None:
+            yield _Write(binding.span, binding.function, binding.conditions, messages, _text_of(value))
+    for call in shape.view.calls:
+        messages = _of_first(shape, call.function, call.receiver) if call.receiver is not None else None
+        if messages is not None and last_part(call.name) == "update" and (value := _updated(call)) is not None:
+            yield _Write(call.span, call.function, call.conditions, messages, value)
+
+
+def _of_first(shape: Shape, function: str, root: Expr, whole: bool = False) -> Expr | None:
+    """The list whose first message an expression is: `messages[0]`, a name for it, `messages[:1]` as a target."""
+    if root.kind == "name" and not whole:
+        root = shape.resolve(function, root)
+    if root.kind != "subscript" or not is_history(root.items[0]):
+        return None
+    index = root.items[1]
+    if index.kind == "slice":
+        lower, upper, _ = index.items
+        first = lower.kind == "constant" and lower.value in (None, 0) and upper.value == 1
+        return root.items[0] if whole and first else None
+    at_front = index.kind == "constant" and index.value in (0, 1) and not isinstance(index.value, bool)
+    return root.items[0] if at_front else None
+
+
+def _begun_with(binding: Binding) -> Expr | None:
+    """The list of `messages = [{…}, *messages[1:]]`."""
+    target, value = binding.target, binding.value
+    if target is None or value is None or not is_history(target) or binding.operator != "=":
+        return None
+    parts = value.items if value.kind == "list" or (value.kind == "operation" and value.name == "+") else []
+    rest = parts[1] if len(parts) == 2 else None
+    rest = rest.items[0] if rest is not None and rest.kind == "star" else rest
+    if rest is None or rest.kind != "subscript" or rest.items[0].name != target.name:
+        return None
+    index = rest.items[1]
+    return rest.items[0] if index.kind == "slice" and index.items[0].value == 1 and _is_open(index) else None
+
+
+def _is_open(index: Expr) -> bool:
+    """`[1:]`."""
+    return all(end.kind == "constant" and end.value is None for end in index.items[1:])
+
+
+def _text_of(value: Expr) -> Expr:
+    """The text of a message that is written, or of the one message of a list."""
+    if value.kind == "operation" and value.name == "+" and value.items[0].kind == "list":
+        value = value.items[0]
+    if value.kind == "list" and value.items:
+        value = value.items[0]
+    if value.kind == "dict":
+        return value.entries.get("content", value)
+    call = value.call
+    if call is not None and last_part(call.name).endswith("Message"):
+        return call.args[0] if call.args else call.keywords.get("content", value)
+    return value
+
+
+def _updated(call: Call) -> Expr | None:
+    """The text of `messages[0].update(content=…)`, `messages[0].update({"content": …})`."""
+    fields = [call.keywords, *(arg.entries for arg in call.args)]
+    return next((given["content"] for given in fields if "content" in given), None)
 
 
 def _is_cut(expr: Expr) -> bool:

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cachesafe_rules.borders import ends_before, from_end, is_border, moves
+from cachesafe_rules.counted_back import counted_back
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, parts_of, walk
 from cachesafe_rules.kept import holds_sent
 from cachesafe_rules.model import Binding, Condition, Expr, Source, Span
@@ -16,7 +18,7 @@ from cachesafe_rules.shape import Shape
 from cachesafe_rules.turns import is_setup, is_side_call, overflow_guarded
 from cachesafe_rules.volatile import volatile_in
 
-__all__ = ["Edit", "appended", "assigned", "is_content", "is_free", "rebuilt", "senders"]
+__all__ = ["Edit", "appended", "assigned", "is_content", "is_free", "rebuilt", "senders", "unguarded_callers"]
 
 _CONTENT = frozenset({"content", "text", "parts"})
 _SHORTENS = frozenset({"truncate", "shorten", "cut", "clip", "trim", "abbreviate", "summarize", "summarise", "elide"})
@@ -57,7 +59,7 @@ def appended(shape: Shape) -> Iterator[Edit]:
             index = _index_of(test, target)
             if why := _changed(shape, call.function, item, index, _stored(test)):
                 yield call.span, why, call.function, grown
-            elif _moves(shape, call.function, call.conditions, index) and _loses(shape, call.function, item):
+            elif moves(shape, call.function, call.conditions, index) and _loses(shape, call.function, item):
                 yield call.span, _DISTANCE, call.function, grown
 
 
@@ -66,9 +68,16 @@ def assigned(shape: Shape) -> Iterator[Edit]:
     sends = senders(shape)
     for binding in shape.view.bindings:
         target, value, function = binding.target, binding.value, binding.function
-        if target is None or value is None or not is_content(target) or not target.items or is_setup(function):
+        if target is None or value is None or not target.items or is_setup(function):
             continue
-        if overflow_guarded(shape, function, binding.conditions) or not _unguarded_callers(shape, function):
+        if not is_content(target) and not _is_written_over(shape, function, target, value):
+            continue
+        if overflow_guarded(shape, function, binding.conditions) or not unguarded_callers(shape, function):
+            continue
+        if (back := counted_back(shape, binding)) is not None and _loses(shape, function, value):
+            yield binding.span, _DISTANCE, function, back
+            continue
+        if not is_content(target):
             continue
         for test, element in _loops(binding.conditions):
             messages = _edited(shape, binding, test, element)
@@ -77,14 +86,22 @@ def assigned(shape: Shape) -> Iterator[Edit]:
             if _in_batches(shape, binding, _over(test)):
                 continue
             index = _index_of(test, element)
-            whole = messages.generators[0].iterable if messages.generators else messages
-            if _ends_before(shape, function, test) or (
-                function in sends and _moves(shape, function, binding.conditions, index)
+            whole = _over(messages.generators[0].iterable) if messages.generators else messages
+            if ends_before(shape, function, test) or (
+                function in sends and moves(shape, function, binding.conditions, index)
             ):
                 if _loses(shape, function, value):
                     yield binding.span, _DISTANCE, function, whole
             elif function in sends and (found := _stamped(shape, function, value)):
                 yield binding.span, found, function, whole
+
+
+def _is_written_over(shape: Shape, function: str, target: Expr, value: Expr) -> bool:
+    """A part of a message's content, or a whole message, for which another one is put: `m["content"][0] = {…}`."""
+    if target.kind != "subscript" or (value.kind != "dict" and value.call is None):
+        return False
+    whole = target.items[0]
+    return is_history(whole) or is_content(shape.resolve(function, whole))
 
 
 def _in_batches(shape: Shape, binding: Binding, over: Expr) -> bool:
@@ -113,7 +130,7 @@ def _edited(shape: Shape, binding: Binding, iterable: Expr, target: Expr) -> Exp
         return None
     # `old = [m for m in messages if …]`
     value = shape.resolve(binding.function, over)
-    return over if is_history(over) else value if value.kind == "comprehension" else None
+    return value if value.kind == "comprehension" else over if is_history(over) else None
 
 
 def _changed(
@@ -121,9 +138,9 @@ def _changed(
 ) -> str | None:
     """What makes a message another one in the next request, None where it stays the same."""
     for part in walk(element):
-        if index and part.kind == "operation" and part.name == "-" and _from_end(shape, function, part, index):
+        if index and part.kind == "operation" and part.name == "-" and from_end(shape, function, part, index):
             return _DISTANCE
-        border = index and part.kind == "conditional" and _is_border(shape, function, part.items[0], index)
+        border = index and part.kind == "conditional" and is_border(shape, function, part.items[0], index)
         if border and any(_loses(shape, function, branch) for branch in part.items[1:]):
             return _DISTANCE
     return _stamped(shape, function, element, stored)
@@ -150,6 +167,9 @@ def _loses(shape: Shape, function: str, element: Expr) -> bool:
     text = shape.resolve(function, _text_of(element))
     if text.kind == "conditional":
         return any(_loses(shape, function, branch) for branch in text.items[1:])
+    if text.kind == "list" and text.items:
+        # `[{"type": "text", "text": "[removed]"}]`
+        return all(part.kind in ("list", "dict", "constant") for part in walk(text))
     exprs = [text, *(shape.resolve(function, part) for part in walk(text) if part.kind == "name")]
     every = [part for expr in exprs for part in walk(expr)]
     if any(_is_shorter(shape, function, part) for part in every):
@@ -165,65 +185,6 @@ def _is_shorter(shape: Shape, function: str, part: Expr) -> bool:
     if part.kind == "comprehension":
         return bool(part.generators[0].tests)
     return part.call is not None and not _SHORTENS.isdisjoint(name_words(last_part(part.call.name)))
-
-
-# Where the border lies
-
-
-def _moves(shape: Shape, function: str, conditions: tuple[Condition, ...], index: str | None) -> bool:
-    """Whether a test compares a message's place with the end of the list."""
-    return index is not None and any(
-        item.kind in ("if", "left") and item.test is not None and _is_border(shape, function, item.test, index)
-        for item in conditions
-    )
-
-
-def _is_border(shape: Shape, function: str, test: Expr, index: str) -> bool:
-    """`i < len(messages) - 5`, `i < cut`."""
-    return any(
-        part.kind == "operation"
-        and len(part.items) == 2
-        and any(item.name == index for item in part.items)
-        and any(_counts_from_end(shape, function, item) for item in part.items)
-        for part in walk(test)
-    )
-
-
-def _counts_from_end(shape: Shape, function: str, expr: Expr) -> bool:
-    """`len(messages) - 5`, and a name for it."""
-    if expr.call is not None and last_part(expr.call.name) == "max":
-        return any(_counts_from_end(shape, function, arg) for arg in expr.call.args)
-    value = shape.resolve(function, expr)
-    if value is not expr and value.call is not None:
-        return _counts_from_end(shape, function, value)
-    if value.kind != "operation" or value.name != "-" or len(value.items) != 2:
-        return False
-    size = shape.resolve(function, value.items[0])
-    return size.call is not None and size.call.name == "len"
-
-
-def _ends_before(shape: Shape, function: str, iterable: Expr) -> bool:
-    """`x[:-k]`, `x[: len(x) - k]`, `range(len(x) - k)`: whatever k later messages follow."""
-    call = iterable.call
-    if call is not None and last_part(call.name) in ("enumerate", "list", "reversed") and call.args:
-        return _ends_before(shape, function, call.args[0])
-    if call is not None and call.name == "range" and call.args:
-        return _counts_from_end(shape, function, call.args[min(1, len(call.args) - 1)])
-    value = shape.resolve(function, iterable)
-    if value.kind != "subscript" or value.items[1].kind != "slice":
-        return False
-    lower, upper, _ = value.items[1].items
-    negative = upper.kind == "operation" and upper.name == "-" and len(upper.items) == 1
-    below = negative or (isinstance(upper.value, int) and upper.value < 0)
-    return lower.value in (None, 0, 1) and (below or _counts_from_end(shape, function, upper))
-
-
-def _from_end(shape: Shape, function: str, difference: Expr, index: str) -> bool:
-    """`len(history) - i`."""
-    values = [shape.resolve(function, item) for item in difference.items]
-    return any(item.name == index for item in difference.items) and any(
-        value.call is not None and value.call.name == "len" for value in values
-    )
 
 
 # Loops and callers
@@ -301,7 +262,7 @@ def senders(shape: Shape) -> set[str]:
     return {part.function for part in shape.parts} | {request.function for request in shape.requests}
 
 
-def _unguarded_callers(shape: Shape, function: str) -> bool:
+def unguarded_callers(shape: Shape, function: str) -> bool:
     """Whether a helper runs on each request, as far as its own file shows."""
     callers = shape.callers(function)
     return not callers or any(not overflow_guarded(shape, call.function, call.conditions) for call in callers)

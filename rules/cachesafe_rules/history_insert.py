@@ -8,6 +8,7 @@ from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.assembled import assembled_lists, role_and_content
 from cachesafe_rules.changing import changing_value
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, walk, words_of_name
+from cachesafe_rules.growing_front import grows_in_front, is_stored, put_in_front
 from cachesafe_rules.kept import holds_sent
 from cachesafe_rules.model import Call, Expr, MessageList, Span
 from cachesafe_rules.needles import CHAT
@@ -38,9 +39,10 @@ class HistoryInsert(Rule):
     messages that stay. It is reported where all of this is visible: the list holds messages that were sent (a chat
     that is handed in, kept in an object or a state, read from a memory, or grown in a loop), no test looks at the list
     itself (a message that is put in where it is missing costs once), what is put in differs between requests (or the
-    list is stored with it and so grows in front), and the list is sent. Projects of several files: only where a request
+    list is kept with it and so grows in front), and the list is sent. Projects of several files: only where a request
     of the same function, in no branch that excludes the insert, holds that very list, and what is put in is seen to
-    change with the turn; a file of up to 40 rows that no other file imports is taken as it stands.
+    change with the turn, or each turn puts a message into the list that it keeps and takes none out; a file of up to
+    40 rows that no other file imports is taken as it stands.
 
     In a project of more than ten files, a file that nothing runs or takes in, not even a test, is left out where other
     files use what it takes in: the project goes on without it.
@@ -88,6 +90,14 @@ class HistoryInsert(Rule):
             "    history = [{'role': 'user', 'content': user_text}, *history]\n"
             "    return [{'role': 'system', 'content': 'You help.'}, *history]\n",
             (2,),
+        ),
+        Example(
+            "class Desk:\n"
+            "    def ask(self, text):\n"
+            "        self.history.append({'role': 'user', 'content': text})\n"
+            "        self.history[:0] = [{'role': 'user', 'content': f'Delays: {self.board.delays()}'}]\n"
+            "        return self.client.chat.completions.create(model='m', messages=self.history)\n",
+            (4,),
         ),
     )
     VALID = (
@@ -147,6 +157,15 @@ class HistoryInsert(Rule):
                     data={"shown": _shown(shape, call)},
                 )
         seen: set[Span] = set()
+        for span, function, messages, conditions in put_in_front(shape):
+            if grows_in_front(shape, function, messages, conditions):
+                seen.add(span)
+                yield Report(
+                    f"each turn puts a message in front of {messages.name}: nothing behind it is reused",
+                    span,
+                    help=_HELP,
+                    data={"shown": True},
+                )
         for found in [*context.view.lists, *assembled_lists(shape)]:
             if (item := _newest_first(shape, found)) is not None and item.span not in seen:
                 seen.add(item.span)
@@ -162,6 +181,8 @@ class HistoryInsert(Rule):
 
 def _shown(shape: Shape, call: Call) -> bool:
     """Whether a request of this function holds the very list, and what is put in is seen to change with the turn."""
+    if call.receiver is not None and grows_in_front(shape, call.function, call.receiver, call.conditions):
+        return True
     content = role_and_content(shape.resolve(call.function, call.args[-1]))[1]
     return (
         call.receiver is not None
@@ -189,12 +210,14 @@ def _looks_at(shape: Shape, call: Call, name: str) -> bool:
 def _varies(shape: Shape, call: Call) -> bool:
     """Whether what is put in front is another text in the next request, or stands there once more each time."""
     role, content = role_and_content(shape.resolve(call.function, call.args[-1]))
+    if call.receiver is not None and grows_in_front(shape, call.function, call.receiver, call.conditions):
+        return True
     if content is None:
         return False
     if changing_value(shape, call.function, content) is not None:
         return True
     if role == "system" and not _index(call):
-        return _is_kept(shape, call)
+        return is_stored(shape, call)
     return any(
         part.kind in ("name", "attribute")
         and not _TOLD.isdisjoint(words_of_name(part))
@@ -263,22 +286,3 @@ def _assembled(shape: Shape, function: str, part: Expr) -> bool:
     """Whether a name stands for a template that was filled, which comes out the same as long as the task does."""
     call = shape.resolve(function, part).call
     return call is not None and last_part(call.name) in ("format", "render", "substitute", "safe_substitute")
-
-
-_STORE = frozenset({"set", "save", "put", "store", "persist", "update", "write", "set_messages", "save_messages"})
-
-
-def _is_kept(shape: Shape, call: Call) -> bool:
-    """Whether the list is stored with its new first message, so that the next turn puts another one in front."""
-    name = call.name.rpartition(".")[0]
-    if any(condition.kind in ("if", "while") for condition in call.conditions):
-        return False
-    for other in shape.view.calls:
-        if (
-            other.function == call.function
-            and other.span > call.span
-            and last_part(other.name) in _STORE
-            and any(arg.name == name for arg in other.args)
-        ):
-            return True
-    return False

@@ -70,6 +70,7 @@ def _is_begun(shape: Shape, function: str, expr: Expr) -> bool:
     """Whether a function always begins the list anew; `if not self.messages: self.messages = […]` does so once."""
     return any(
         item.function == function
+        and item.operator != "+="
         and item.value is not None
         and item.value.kind == "list"
         and not any(part.kind == "star" for part in item.value.items)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.expressions import is_history, last_part, name_words, walk
+from cachesafe_rules.expressions import is_history, last_part, name_words, walk, words_of_name
+from cachesafe_rules.history_edits import unguarded_callers
 from cachesafe_rules.kept import holds_sent
 from cachesafe_rules.model import Call, Condition, Expr, MessageItem, MessageList, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.one_chat import is_sent
-from cachesafe_rules.shape import Request, Shape, shape_of
+from cachesafe_rules.shape import SEND, Request, Shape, shape_of
 from cachesafe_rules.sliding_window import is_tail
 from cachesafe_rules.turns import is_setup, overflow_guarded
 
@@ -20,6 +21,7 @@ _SUMMARY = frozenset(
     {"summarize", "summarise", "summary", "summarizer", "summariser", "condense", "compress", "recap", "digest",
      "compact", "summarized", "summarised"}
 )  # fmt: skip
+_DEPTH = 3
 _HELP = "keep the messages as they were sent; summarise only when the context limit is near, once, and go on from there"
 
 
@@ -29,10 +31,11 @@ class SummarisedHistory(Rule):
     What is wrong
     -------------
     A fresh summary of the older messages and the newest ones take the place of the chat, without a test whether the
-    context is nearly full. It is reported where all of this is visible: a call that is named like a summary is given
-    messages that were sent, the end of these very messages stands behind its text in one list, and that list is sent,
-    given back or kept as the chat. Projects of several files: only where a request of the same function or of its
-    caller holds that list; a file of up to 40 rows that no other file imports is taken as it stands.
+    context is nearly full. It is reported where all of this is visible: a call that is named like a summary, or a
+    request whose answer is, is given messages that were sent, the end of these very messages stands behind its text in
+    one list, and that list is sent, given back or kept as the chat. Projects of several files: only where a request of
+    the same function or of its caller holds that list; a file of up to 40 rows that no other file imports is taken as
+    it stands.
 
     In a project of more than ten files, a file that nothing runs or takes in, not even a test, is left out where other
     files use what it takes in: the project goes on without it.
@@ -120,10 +123,12 @@ class SummarisedHistory(Rule):
 def _calls(shape: Shape) -> Iterator[tuple[Call, MessageList]]:
     """Calls whose summary stands in a list that is sent or kept, in front of the end of what they summarised."""
     for found in shape.view.lists:
+        by_name = not _SUMMARY.isdisjoint(name_words(last_part(found.function)))
         if (
             is_setup(found.function)
-            or not _SUMMARY.isdisjoint(name_words(last_part(found.function)))
+            or (by_name and not _is_each_turn(shape, found))
             or overflow_guarded(shape, found.function, found.conditions)
+            or not unguarded_callers(shape, found.function)
             or not _is_sent(shape, found)
         ):
             continue
@@ -131,9 +136,9 @@ def _calls(shape: Shape) -> Iterator[tuple[Call, MessageList]]:
             tails = [name for later in found.items[number + 1 :] if (name := _tail_of(shape, found, later))]
             if item.content is None or not tails:
                 continue
-            for call, conditions in _behind(shape, found.function, item.content):
+            for call, named, conditions in _behind(shape, found.function, item.content):
                 if (
-                    _summarises(shape, found.function, call, tails)
+                    _summarises(shape, found.function, call, named, tails)
                     and not overflow_guarded(shape, found.function, conditions)
                 ):  # fmt: skip
                     yield call, found
@@ -147,9 +152,40 @@ def _is_sent(shape: Shape, found: MessageList) -> bool:
         item.function == found.function
         and item.value is not None
         and item.value.span == found.span
-        and (item.operator == "return" or is_history(item.target))
+        and (item.operator == "return" or _is_chat(item.target))
         for item in shape.view.bindings
     )
+
+
+def _is_chat(target: Expr | None) -> bool:
+    """`self.messages`, `messages[:]`."""
+    if target is not None and target.kind == "subscript" and target.items[1].kind == "slice":
+        target = target.items[0]
+    return is_history(target)
+
+
+def _is_each_turn(shape: Shape, found: MessageList) -> bool:
+    """Whether what a function named for it makes is the chat from then on, and not the request for a summary: callers
+    run it on every turn, behind no test that could say when."""
+    if any(_stands_in(shape, request, found) for request in shape.requests):
+        return False
+    if not all(map(_is_trivial, found.conditions)):
+        return False
+    return any(
+        not is_setup(call.function) and all(map(_is_trivial, call.conditions)) for call in shape.callers(found.function)
+    )
+
+
+def _is_trivial(condition: Condition) -> bool:
+    """Whether a test only asks if there is anything: `if not old: return`."""
+    if condition.kind in ("for", "while"):
+        return True
+    test = condition.test
+    if condition.kind not in ("if", "left") or test is None:
+        return False
+    while test.kind == "operation" and test.name == "not":
+        test = test.items[0]
+    return test.kind == "name" and condition.negated is (condition.kind == "left")
 
 
 def _stands_in(shape: Shape, request: Request, found: MessageList) -> bool:
@@ -166,24 +202,50 @@ def _tail_of(shape: Shape, found: MessageList, item: MessageItem) -> str | None:
     return tail.items[0].name
 
 
-def _behind(shape: Shape, function: str, content: Expr) -> Iterator[tuple[Call, tuple[Condition, ...]]]:
+# A call, whether its result is named like a summary, and the tests around it.
+_Made = tuple[Call, bool, tuple[Condition, ...]]
+
+
+def _behind(shape: Shape, function: str, content: Expr) -> Iterator[_Made]:
     for part in walk(content):
         if part.call is not None:
-            yield part.call, ()
+            yield part.call, False, ()
         elif part.kind in ("name", "attribute"):
             for binding in shape.bindings(function, part):
-                if binding.value is not None and binding.value.call is not None and binding.function == function:
-                    yield binding.value.call, binding.conditions
+                if binding.value is None or binding.function != function:
+                    continue
+                if binding.value.call is not None:
+                    yield binding.value.call, False, binding.conditions
+                if binding.target is not None and not _SUMMARY.isdisjoint(words_of_name(binding.target)):
+                    for call in _asked(shape, function, binding.value):
+                        yield call, True, binding.conditions
 
 
-def _summarises(shape: Shape, function: str, call: Call, tails: list[str]) -> bool:
-    """Whether a call is named like a summary and is given the messages whose end is kept."""
-    if call.name[:1].isupper() or _SUMMARY.isdisjoint(name_words(call.name)):
+def _asked(shape: Shape, function: str, value: Expr) -> Iterator[Call]:
+    """The requests whose answer a value is: `client.create(…).choices[0].message.content`, or of a name for it."""
+    for part in walk(value):
+        whole = shape.resolve(function, part) if part.kind == "name" else part
+        if whole.call is not None and last_part(whole.call.name) in SEND:
+            yield whole.call
+
+
+def _summarises(shape: Shape, function: str, call: Call, named: bool, tails: list[str]) -> bool:
+    """Whether a call is named like a summary, or its result is, and it is given the messages whose end is kept."""
+    if call.name[:1].isupper() or not (named or not _SUMMARY.isdisjoint(name_words(call.name))):
         return False
     local = shape.local_function(call, function)
     if local and all(overflow_guarded(shape, local, item.conditions) for item in shape.returns(local)):
         # It looks at the size itself.
         return False
     given = [*call.args, *call.keywords.values()]
-    given += [shape.resolve(function, arg) for arg in given]
-    return any(part.name in tails for arg in given for part in walk(arg))
+    return any(part.name in tails for arg in given for part in _made_of(shape, function, arg, _DEPTH))
+
+
+def _made_of(shape: Shape, function: str, expr: Expr, depth: int) -> Iterator[Expr]:
+    """What an argument is made of, names followed."""
+    for part in walk(expr):
+        yield part
+        if depth and part.kind == "name":
+            value = shape.resolve(function, part)
+            if value is not part:
+                yield from _made_of(shape, function, value, depth - 1)

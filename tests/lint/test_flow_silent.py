@@ -104,3 +104,38 @@ def test_what_watches_requests_makes_none(path: str) -> None:
 def test_a_files_name_alone_says_nothing_here(path: str) -> None:
     """Tests are left out by runs over folders; text that is handed over is always looked at."""
     assert brief(lint_text(HEAD + f"    return [{STAMP}, {USER}]\n", path))
+
+
+OWN_CLASS = """
+from datetime import datetime
+
+from textual.widgets import Static
+
+
+class Turn:
+    def __init__(self, content):
+        self.content = content
+
+
+class SystemMessage{base}:
+    def __init__(self, content{more}):
+        super().__init__(content)
+
+
+def compose():
+    yield SystemMessage(content=f"You help. It is {{datetime.now()}}.")
+"""
+
+
+@pytest.mark.parametrize(
+    ("base", "more", "found"),
+    [
+        # A widget that shows a text; a message of the project's own, whatever it is built on.
+        ("(Static)", "", False),
+        ("(Static)", ', role="system"', True),
+        ("(Turn)", "", True),
+        ("", "", True),
+    ],
+)
+def test_a_class_that_shares_the_name_of_a_message(base: str, more: str, found: bool) -> None:
+    assert bool(brief(lint_text(OWN_CLASS.format(base=base, more=more)))) is found

@@ -108,3 +108,48 @@ def test_what_is_measured_is_not_sent(tmp_path: Path, body: str) -> None:
 )
 def test_what_goes_on_may_be_sent(tmp_path: Path, body: str) -> None:
     assert codes(tmp_path, body) == [("measure.py", "CSF101")]
+
+
+COUNTED = """
+from datetime import datetime
+
+BASE = "You translate. " + "Keep to the house rules. " * 9
+SENT = []
+
+
+class Desk:
+    def size(self, messages):
+        {store}
+        return sum(len(self.tokenizer.encode(message["content"])) for message in messages)
+
+    def room(self, limit, history):
+        head = {{"role": "system", "content": f"It is {{datetime.now():%H:%M}}. " + BASE}}
+        {use}
+
+    def ask(self, messages):
+        return self.client.chat.completions.create(model="m", messages=messages)
+
+
+def start(desk, history):
+    print(desk.room(9000, history))
+    return desk.ask([{{"role": "system", "content": BASE}}, *history])
+"""
+
+
+@pytest.mark.parametrize(
+    ("use", "store", "found"),
+    [
+        ("return limit - self.size([head])", "pass", False),
+        ("return limit - len(self.tokenizer.encode(head['content']))", "pass", False),
+        ("return limit - token_counter(messages=[head])", "pass", False),
+        # It is counted and sent, kept, or given back.
+        ("print(self.size([head]))\n        return self.ask([head, *history])", "pass", True),
+        ("print(self.size([head]))\n        self.head = head", "pass", True),
+        ("print(self.size([head]))\n        return [head, *history]", "pass", True),
+        ("return limit - self.size([head])", "SENT.extend(messages)", True),
+        ("return limit - self.size([head])", "self.ask(messages)", True),
+    ],
+)
+def test_a_message_that_is_made_to_be_counted(tmp_path: Path, use: str, store: str, found: bool) -> None:
+    write(tmp_path, {"desk.py": COUNTED.format(use=use, store=store), "app.py": "import desk\n"})
+    assert bool(places(lint([tmp_path], cache=False).findings)) is found

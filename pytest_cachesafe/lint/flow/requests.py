@@ -46,6 +46,8 @@ _ANSWERED = frozenset((
     "latency_ms", "elapsed", "cost", "cost_usd", "input_tokens", "output_tokens", "prompt_tokens", "completion_tokens",
     "total_tokens", "error", "finish_reason", "status_code", "score",
 ))  # fmt: skip
+# Bases that say nothing of what an object is.
+_NO_BASES = frozenset(("object", "ABC", "Generic", "Protocol", "NamedTuple", "Enum", "str", "dict", "Base"))
 _MESSAGE_BASES = lazy_pattern(r"Message|BaseModel|TypedDict|Schema|Struct|Content|Part$|Prompt|Msg")
 
 
@@ -225,7 +227,7 @@ def _message(
         if (
             last in sinks.SYSTEM_MAKERS
             and not any(_MESSAGE_BASES.search(w) for w in words)
-            and not _holds_content(engine, cls)
+            and not _holds_content(engine, cls, words)
         ):
             # A class of the project that only shares the name, such as a widget.
             return None
@@ -273,10 +275,13 @@ def _message(
     return Value(EMPTY, DictShape(fields, mark))
 
 
-def _holds_content(engine: Engine, cls: ClassInfo) -> bool:
+def _holds_content(engine: Engine, cls: ClassInfo, bases: set[str]) -> bool:
+    """Whether a class is made like a message: with a role, or with a content that it does not hand to a base of which
+    nothing is known, as the text that a widget shows."""
     init = find_method(engine, cls, "__init__")
     names = set(init.params) if init is not None else {n for c in mro(engine, cls) for n in annotated_names(engine, c)}
-    return bool(names & {"content", "role"})
+    foreign = bases - {known.name for known in mro(engine, cls)} - _NO_BASES
+    return "role" in names or ("content" in names and not foreign)
 
 
 def _template(

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.running.uses import parsed
-from pytest_cachesafe.lint.evidence.sending.measured import is_measured
+from pytest_cachesafe.lint.evidence.sending.measured import is_measured, is_measured_there
 from pytest_cachesafe.lint.evidence.sending.written import TESTS, is_test, remembers, writes
 from pytest_cachesafe.lint.evidence.trees import Function, called, nodes_of, own_nodes, parents, spelt
 from pytest_cachesafe.lint.path_kinds import is_test_path
@@ -36,7 +36,7 @@ _PRINTS = lazy_pattern(r"_?(?:p?print|rprint|log|debug|info|warn|warning|error|e
 # What gives the number of a text's tokens.
 _COUNTS = lazy_pattern(
     r"_*a?(?:get_)?(?:count|estimate|approximate|measure|num)_(?:\w+_)?(?:tok|tokens?)(?:_\w+)?$|"
-    r"_*(?:tok|tokens?)_(?:count|len|length|estimate|size)$"
+    r"_*(?:tok|tokens?)_(?:count(?:er)?|len|length|estimate|size)$"
 )
 # The text inside of which, or of whose part, nothing is asked.
 _SAME = (ast.FormattedValue, ast.JoinedStr, ast.BinOp, ast.Dict, ast.List, ast.keyword)
@@ -86,7 +86,11 @@ class KeptTexts:
         if sink == _MESSAGE:
             # In a store of anything else it may be a part of a chat that is sent later.
             messages = list(_displays(function, row, "content"))
-            return bool(messages) and all(_goes(message, function, _HOPS, remembers) for message in messages)
+            known = self._seen[name].known
+            return bool(messages) and all(
+                _goes(message, function, _HOPS, remembers) or is_measured_there(message, function, known, _tells)
+                for message in messages
+            )
         if key is not None:
             dicts = list(_displays(function, row, key[1]))
             return bool(dicts) and all(_goes(display, function, _HOPS) for display in dicts)
@@ -192,6 +196,15 @@ def _looks(call: ast.Call, function: Function, keeps: _Keeps = writes) -> bool:
     """Whether a call prints, counts or keeps what it is given."""
     shows = _PRINTS.match(called(call)) or _COUNTS.match(called(call))
     return shows is not None or keeps(call, function)
+
+
+def _tells(call: ast.Call, function: Function) -> bool:
+    """Whether a call prints or counts what it is given, and does not keep it."""
+    return _looks(call, function, _keeps_nothing)
+
+
+def _keeps_nothing(call: ast.Call, function: Function) -> bool:
+    return False
 
 
 def _is_given_back(call: ast.AST, above: dict[int, ast.AST]) -> bool:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from pytest_cachesafe.lint.evidence.sending.held import held
 from pytest_cachesafe.lint.evidence.trees import Function, called, own_nodes
 
-__all__ = ["is_measured"]
+__all__ = ["is_measured", "is_measured_there"]
 
 # Calls that give back what they are given or asked of, or a part of it.
 _TAKES = frozenset(
@@ -30,9 +30,26 @@ def is_measured(
     """Whether all that is made of a local name, and of what it is a part of, is looked at by calls that say so, and
     one does. `known` are the functions of the file by their names."""
     names = _sources(name, function)
-    if names is None:
-        return False
-    end = held(function, names, known, lambda node, inside: isinstance(node, ast.Call) and looks(node, inside))
+    return names is not None and _is_looked_at(names, function, known, looks)
+
+
+def is_measured_there(
+    node: ast.expr,
+    function: Function,
+    known: Mapping[str, Sequence[Function]],
+    looks: Callable[[ast.Call, Function], bool],
+) -> bool:
+    """The same of what is written down at a place, such as a message that is made to count its tokens."""
+    return _is_looked_at([node], function, known, looks)
+
+
+def _is_looked_at(
+    start: Sequence[str | ast.expr],
+    function: Function,
+    known: Mapping[str, Sequence[Function]],
+    looks: Callable[[ast.Call, Function], bool],
+) -> bool:
+    end = held(function, start, known, lambda node, inside: isinstance(node, ast.Call) and looks(node, inside))
     return end is not None and end.taken and not end.back
 
 
