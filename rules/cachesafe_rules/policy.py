@@ -12,10 +12,13 @@ from cachesafe_rules.model import Source
 from cachesafe_rules.patterns import lazy_pattern
 
 __all__ = [
+    "EACH_REQUEST",
+    "FETCHED",
     "GRANULARITIES",
     "KINDS",
     "OF_THE_CALL",
     "SEVERITIES",
+    "TOOL_WRITES",
     "WRITTEN_OUT",
     "how_often",
     "is_date",
@@ -31,6 +34,12 @@ __all__ = [
 SEVERITIES = ("error", "warning", "note")
 # A step of a set's way: its elements are another request's no more than this one's.
 OF_THE_CALL = "its elements come with the call"
+# A step of a counter's way: the method that counts asks a model.
+EACH_REQUEST = "is counted with each request"
+# Of a session's state: a function that the model calls writes it.
+TOOL_WRITES = "which a tool writes"
+# How an answer of the network is told of.
+FETCHED = "the answer of"
 # Steps by which a whole sequence becomes text.
 WRITTEN_OUT = lazy_pattern(r"(?:joined|formatted|put) into |fills \{|added to ")
 KINDS = (

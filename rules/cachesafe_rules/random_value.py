@@ -28,7 +28,9 @@ class RandomValue(ArrivalRule):
     calls, where a message or a call takes that text (not only a field called like a system prompt), and where a chat,
     an agent or 200 characters of fixed text stand behind it. An id that is handed on without being printed is none of
     it, nor is one that stands in a field of its own (`session_id=f"run-{uuid4()}"`). A file of up to 40 rows that no
-    other file imports is taken as it stands.
+    other file imports is taken as it stands. Example messages that are drawn or shuffled for each request count
+    wherever something stands behind them in its list of messages; a function that sets the seed itself draws the same
+    each time.
 
     ## What to do
 
@@ -58,6 +60,16 @@ def invent(client):
     age, job = random.randint(18, 80), random.choice(["smith", "cook"])
     text = f"Invent a person of {age} years, by trade a {job}, from {random.choice(['Rome', 'Lima'])}."
     return client.chat.completions.create(model="m", messages=[{"role": "system", "content": text}])
+"""),
+        good("""
+import random
+
+
+def label(client, pool, text):
+    random.seed(7)
+    shots = [{"role": "user", "content": one} for one in random.sample(pool, 4)]
+    newest = {"role": "user", "content": text}
+    return client.chat.completions.create(model="gpt-5", messages=[*shots, newest])
 """),
         good("""
 from uuid import uuid4
@@ -104,6 +116,23 @@ def build(history, question):
 """),
     )
     INVALID = (
+        bad("""
+import random
+
+
+def shots(pool):
+    found = []
+    for one in random.sample(pool, 4):  # <--
+        found.append({"role": "user", "content": one["text"]})
+        found.append({"role": "assistant", "content": one["label"]})
+    return found
+
+
+def label(client, pool, text):
+    head = {"role": "system", "content": "You label reviews."}
+    newest = {"role": "user", "content": text}
+    return client.chat.completions.create(model="gpt-5", messages=[head, *shots(pool), newest])  # <--
+"""),
         bad("""
 import tempfile
 

@@ -17,9 +17,12 @@ class RuntimeState(ArrivalRule):
     text at each step, and everything behind it, the history included, is computed and billed again every time.
 
     Reported where the counter is counted up by the function that builds the text or by one that calls it, or counts the
-    rounds of the loop around it, and where a chat, an agent or 200 characters of fixed text stand behind it. A page, a
-    cursor and what else only has the name of a state are told of a file of up to 40 rows that no other file imports: in
-    others nobody sees when they change.
+    rounds of the loop around it, and where a chat, an agent or 200 characters of fixed text stand behind it. An
+    attribute that a method counts counts under any name where that method asks the model. State of a session is
+    reported where a tool of the same file writes it (`tool_context.state["cart"]`, `ctx.deps.cart`, a placeholder
+    `{cart}` of an agent's instruction), and what is fetched over the network where its address or the function around
+    says that it moves: rates, prices, the weather. A page, a cursor and what else only has the name of a state are told
+    of a file of up to 40 rows that no other file imports: in others nobody sees when they change.
 
     ## What to do
 
@@ -37,6 +40,30 @@ class RuntimeState(ArrivalRule):
 def build(history, step, limit):
     newest = {"role": "user", "content": f"Step {step} of {limit}. Go on."}
     return [{"role": "system", "content": "You drive a browser."}, *history, newest]
+"""),
+        good("""
+from google.adk.agents import LlmAgent
+
+
+def add(article: str, tool_context):
+    tool_context.state["cart"] = [*tool_context.state.get("cart", []), article]
+
+
+def instruct(context):
+    return f"Shop: {context.state.get('shop')}. You sell coffee machines."
+
+
+agent = LlmAgent(name="shop", model="gemini-2.5-flash", instruction=instruct, tools=[add])
+"""),
+        good("""
+import httpx
+
+from langchain_core.messages import SystemMessage
+
+
+def messages(history):
+    team = httpx.get("https://crm.example/team").json()
+    return [SystemMessage(content=f"Colleagues: {team}. You advise exporters."), *history]
 """),
         good("""
 MAX_STEPS = 10
@@ -72,6 +99,51 @@ class Agent:
         self.step += 1
         system = f"You drive a browser. This is step {self.step}."  # <--
         return [{"role": "system", "content": system}, *history]  # <--
+"""),
+        bad("""
+import anthropic
+
+
+class Interview:
+    def __init__(self):
+        self.client = anthropic.Anthropic()
+        self.asked = 0
+        self.messages = []
+
+    def head(self):
+        return f"You interview. Questions asked: {self.asked}. Ask one at a time."
+
+    def turn(self, text):
+        self.messages.append({"role": "user", "content": text})
+        reply = self.client.messages.create(  # <--
+            model="claude-sonnet-5", max_tokens=500, system=self.head(), messages=self.messages  # <--
+        )
+        self.asked += 1
+        return reply
+"""),
+        bad("""
+from google.adk.agents import LlmAgent
+
+
+def add(article: str, tool_context):
+    tool_context.state["cart"] = [*tool_context.state.get("cart", []), article]
+
+
+def instruct(context):
+    return f"Cart: {context.state.get('cart')}. You sell coffee machines."
+
+
+agent = LlmAgent(name="shop", model="gemini-2.5-flash", instruction=instruct, tools=[add])  # <--
+"""),
+        bad("""
+import httpx
+
+from langchain_core.messages import SystemMessage
+
+
+def messages(history):
+    rates = httpx.get("https://bank.example/exchange-rates").json()
+    return [SystemMessage(content=f"Rates: {rates}. You advise exporters."), *history]  # <--
 """),
         bad("""
 import anthropic

@@ -19,10 +19,12 @@ class UserOrSessionData(ArrivalRule):
 
     Reported where both is seen: the value comes with a request, and behind it stands something that all share: 200
     characters of fixed text, a template of another file that it fills, or the tools of an agent. At the end of a system
-    text nothing is lost, what follows is the user's own. A value comes with a request where it is read off a request,
-    message, session or user, or is an id made anew; a parameter where a caller, up to four calls away and in any file,
-    passes such a value or handles requests itself (`@router.post(...)`, `Depends(...)`). A parameter that nobody is
-    seen to pass is silent, and so is the owner of a program for one person: what is read off a configuration or a
+    text nothing is lost, what follows is the user's own. Headers, cookies, query and address of a web request count, as
+    do the attributes of an object whose class is called a user, a customer, an account, a patient. A value comes with a
+    request where it is read off a request, message, session or user, or is an id made anew; a parameter where a caller,
+    up to four calls away and in any file, passes such a value or handles requests itself (`@router.post(...)`,
+    `Depends(...)`). A parameter that nobody is seen to pass is silent, as is what the server says of itself or what is
+    asked (`request.args["q"]`), and so is the owner of a program for one person: what is read off a configuration or a
     persona, and `user_name` in a larger program that nowhere tells users apart. In a file of up to 40 rows that no
     other file imports the name suffices.
 
@@ -56,6 +58,14 @@ def ask(client: anthropic.Anthropic, user, messages):
         messages=messages,
         metadata={"user_id": user.id},
     )
+"""),
+        good("""
+RULES = {"de": "Du hilfst.", "en": "You help."}
+
+
+def answer(client, request, turns):
+    language = request.headers.get("accept-language", "en")[:2]
+    return client.responses.create(model="gpt-5", instructions=RULES[language], input=turns)
 """),
         good("""
 import getpass
@@ -100,6 +110,24 @@ SYSTEM_PROMPT = "You are a clerk. Session: {session}. Follow the handbook."
 def ask(client: anthropic.Anthropic, session_id: str, messages):
     system = SYSTEM_PROMPT.format(session=session_id)  # <--
     return client.messages.create(model="claude-sonnet-5", max_tokens=500, system=system, messages=messages)  # <--
+"""),
+        bad("""
+from flask import request
+
+HELPDESK = "You are the help desk. Browser: {{BROWSER}}. Go one step at a time."
+
+
+@app.post("/help")
+def answer(client):
+    system = HELPDESK.replace("{{BROWSER}}", request.headers.get("User-Agent", ""))  # <--
+    return client.responses.create(model="gpt-5", instructions=system, input=request.get_json()["turns"])  # <--
+"""),
+        bad("""
+from shop.models import Customer
+
+
+def engine(index, customer: Customer):
+    return index.as_chat_engine(system_prompt=f"Tariff: {customer.tariff}. Name each price exactly.")  # <--
 """),
         bad("""
 from dataclasses import dataclass

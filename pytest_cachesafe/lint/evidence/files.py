@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 
 from pytest_cachesafe.lint.evidence.running.uses import parsed
-from pytest_cachesafe.lint.evidence.trees import Function, called, functions, nodes_of
+from pytest_cachesafe.lint.evidence.trees import Function, called, functions, is_property, nodes_of
 
 __all__ = ["File", "Files"]
 
@@ -38,11 +38,18 @@ class File:
                         yield node
 
     @cached_property
+    def _properties(self) -> set[str]:
+        """The names of functions that are run by being read."""
+        return {name for name, same in self.known.items() if any(map(is_property, same))}
+
+    @cached_property
     def _callers(self) -> dict[str, list[Function]]:
         found: dict[str, list[Function]] = {}
         for same in self.known.values():
             for caller in same:
-                for name in {called(node) for node in nodes_of(caller, ast.Call)}:
+                names = {called(node) for node in nodes_of(caller, ast.Call)}
+                names |= {n.attr for n in nodes_of(caller, ast.Attribute) if n.attr in self._properties}
+                for name in names:
                     found.setdefault(name, []).append(caller)
         return found
 

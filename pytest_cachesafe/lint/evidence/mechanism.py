@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.patterns import lazy_pattern
+from cachesafe_rules.policy import EACH_REQUEST, FETCHED, TOOL_WRITES
 from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.prefix.chats import agent_of, chat_in, in_loop, is_fallback, tools_beside
 from pytest_cachesafe.lint.evidence.prefix.counted import is_counted
@@ -51,8 +52,9 @@ _SENT = lazy_pattern(
     r"'(?:system|instructions)' of )"
 )
 _AS_TEXT = lazy_pattern(r"formatted into|put into (?!text by \.render)|joined into|fills \{|reaches the placeholder")
+_EXAMPLES = lazy_pattern(r"reaches the few-shot messages")
 _FIELD = lazy_pattern(r"(?:^|_)(?:id|ids|key|uuid|nonce)$|[a-z]I[dD]$")
-_CHOOSES = lazy_pattern(r"(?:choices?|sample|shuffle)(?:\(\))?$")
+_CHOOSES = lazy_pattern(r"(?:choices?|sample|shuffle|permutation)(?:\(\))?$")
 # Objects that keep a text instead of sending it.
 _KEPT = lazy_pattern(r"argument \w+ of (?:\w+\.)*\w*(?:Event|Record|Snapshot|Entry|Log)\b")
 # What a framework puts behind the values of its switches, or sends again with them.
@@ -120,7 +122,8 @@ class Mechanism:
         # A release is the same for all that it ever serves.
         if code == "CSF107" and all(source["granularity"] == "release" for source in sources_of(report)):
             return False
-        if report.data.get("part") == "tools":
+        if report.data.get("part") == "tools" or _EXAMPLES.search(report.message):
+            # Of drawn examples the examples themselves are what is sent anew.
             return True
         return self._is_chat(report, ends) or fixed_behind(report, self._seen)
 
@@ -240,6 +243,12 @@ class Mechanism:
     def _is_counted(self, report: Report, ends: Sequence[_End]) -> bool:
         """Whether a counter is counted up around the place where its text is built; of pages and cursors nobody sees
         when they change."""
+        if any(step.message.endswith(EACH_REQUEST) for step in report.steps) or any(
+            TOOL_WRITES in source["api"] or (source["api"].startswith(FETCHED) and not source["frozen"])
+            for source in sources_of(report)
+        ):
+            # Seen where it was read.
+            return True
         names = {source["api"].partition(",")[0].rpartition(".")[2] for source in sources_of(report)}
         return any(is_counted(names, function, row, self._seen[name]) for name, function, row in ends)
 

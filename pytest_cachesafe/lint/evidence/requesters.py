@@ -23,7 +23,8 @@ __all__ = ["Requesters"]
 _HOPS = 4
 # What a request brings along, or is made for each.
 _REQUESTER = lazy_pattern(
-    r"^(?:request|req|(?:current_|from_|effective_)?user|customer|account|message|msg|ctx|context|session|event|"
+    r"^(?:request|req|(?:current_|from_|effective_)?user|customer|account|member|patient|student|"
+    r"subscriber|employee|tenant|guest|learner|visitor|message|msg|ctx|context|session|event|"
     r"update|state|author|sender|payload|body|params|conversation|conv|chat|thread|form|filters|metadata|"
     r"configurable|uuid[1-8]|ulid|nanoid)$"
 )
@@ -69,6 +70,9 @@ class Requesters:
         if parts:
             return any(self._comes(part, file, function, hops) for part in parts)
         words = _chain(node)
+        if words[-2:] in (["args", "request"], ["args", "req"]):
+            # The query of a request, not the options of a program.
+            words = [*words[:-2], words[-1]]
         if "configurable" not in words and any(map(_INSTALLATION.match, words)):
             return False
         if isinstance(node, ast.Name):

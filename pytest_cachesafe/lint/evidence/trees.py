@@ -10,7 +10,18 @@ from heapq import merge
 from operator import itemgetter
 from typing import TypeVar, overload
 
-__all__ = ["Function", "called", "functions", "names_in", "nodes_of", "own_nodes", "parents", "spelt", "statements"]
+__all__ = [
+    "Function",
+    "called",
+    "functions",
+    "is_property",
+    "names_in",
+    "nodes_of",
+    "own_nodes",
+    "parents",
+    "spelt",
+    "statements",
+]
 
 # What statements stand in, and the parts that hold them, in the order of the tree.
 _Block = ast.stmt | ast.ExceptHandler | ast.match_case
@@ -29,6 +40,11 @@ def spelt(node: ast.expr) -> str:
 def called(node: ast.Call) -> str:
     """The last part of the name of what is called."""
     return spelt(node.func)
+
+
+def is_property(function: Function) -> bool:
+    """Whether reading an attribute runs a function."""
+    return any(spelt(decorator) in ("property", "cached_property") for decorator in function.decorator_list)
 
 
 @lru_cache(maxsize=32)

@@ -17,9 +17,12 @@ from pytest_cachesafe.lint.flow.declared import only_frames, returns_constants, 
 from pytest_cachesafe.lint.flow.derive import iterated
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.external import external
+from pytest_cachesafe.lint.flow.kept_state import state_item
+from pytest_cachesafe.lint.flow.live import live_answer
 from pytest_cachesafe.lint.flow.marks import added_to_chat, marks_of, vote
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.personal import environment
+from pytest_cachesafe.lint.flow.requested import request_item
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
     Bound,
@@ -127,6 +130,14 @@ def _result(
     shape = function.shape
     if last in engine.tables.sanitizers or spelt in engine.tables.sanitizers:
         return NOTHING
+    live = live_answer(engine, frame, node, last, arguments)
+    if live is not None:
+        return live
+    if last == "get" and isinstance(node.func, ast.Attribute) and node.args:
+        looked = (engine, frame, node, node.func.value, node.args[0])
+        brought = request_item(*looked) or state_item(*looked)
+        if brought is not None:
+            return brought
     if isinstance(shape, Func):
         value = call_function(
             engine,

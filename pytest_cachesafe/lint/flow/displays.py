@@ -9,6 +9,7 @@ from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, orders, unordered
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.containers import set_source
 from pytest_cachesafe.lint.flow.derive import ANY_KEY, is_record, iterated, taken
+from pytest_cachesafe.lint.flow.drawn import draws
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.marks import list_positions
 from pytest_cachesafe.lint.flow.messages import dict_arrivals
@@ -60,9 +61,15 @@ def evaluate_list(engine: Engine, frame: Frame, node: ast.List | ast.Tuple) -> V
     """`[…]` and `(…, …)`."""
     items: list[Value] = []
     exact = True
+    last, drawn = EMPTY, frozenset[tuple[Any, ...]]()
     for part in node.elts:
+        # Something stands behind what was drawn before.
+        drawn |= last.keys()
         if isinstance(part, ast.Starred):
             value = evaluate(engine, frame, part.value)
+            last = merge(last, draws(value.atoms))
+            if isinstance(value.shape, ListShape):
+                drawn |= value.shape.drawn
             if isinstance(value.shape, ListShape):
                 list_positions(engine, frame, value.shape.items, tuple(items), exact)
                 items += value.shape.items
@@ -74,10 +81,10 @@ def evaluate_list(engine: Engine, frame: Frame, node: ast.List | ast.Tuple) -> V
         value = evaluate(engine, frame, part)
         list_positions(engine, frame, (value,), tuple(items), exact)
         items.append(value)
-    shape = ListShape(tuple(items), exact)
+    shape = ListShape(tuple(items), exact, drawn)
     if isinstance(node, ast.Tuple) and len(items) == 2:
-        return dict_arrivals(engine, frame, node, Value(EMPTY, shape), {})
-    return Value(EMPTY, shape)
+        return dict_arrivals(engine, frame, node, Value(last, shape), {})
+    return Value(last, shape)
 
 
 def evaluate_set(engine: Engine, frame: Frame, node: ast.Set) -> Value:

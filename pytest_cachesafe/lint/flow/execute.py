@@ -15,6 +15,7 @@ from pytest_cachesafe.lint.flow.assign import assign, named_text
 from pytest_cachesafe.lint.flow.atoms import Atom, merge, orders
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.classes import find_method
+from pytest_cachesafe.lint.flow.counters import counted, step_of
 from pytest_cachesafe.lint.flow.definitions import define_class, define_function, import_from, import_modules
 from pytest_cachesafe.lint.flow.derive import iterated, taken
 from pytest_cachesafe.lint.flow.evaluate import DEEPEST, evaluate
@@ -77,6 +78,9 @@ def _assign(engine: Engine, frame: Frame, stmt: ast.Assign) -> None:
             order = {k: a.at(added_to) for k, a in order.items()}
             value = Value(merge(value.atoms, order), value.shape, value.latent)
     for target in stmt.targets:
+        if isinstance(target, ast.Attribute) and (step := step_of(target, stmt.value)) is not None:
+            # `self.turn = self.turn + 1`
+            value = counted(engine, frame, target, evaluate(engine, frame, step), value)
         assign(engine, frame, target, value, stmt.value)
 
 
@@ -99,7 +103,7 @@ def _augmented(engine: Engine, frame: Frame, stmt: ast.AugAssign) -> None:
     value = evaluate(engine, frame, stmt.value)
     old = evaluate(engine, frame, stmt.target)
     if isinstance(old.shape, ListShape) or isinstance(value.shape, ListShape):
-        new = added(engine, frame, old, value)
+        new = added(engine, frame, old, value, dotted_name(stmt.target).partition(".")[0])
     elif isinstance(old.shape, DictShape) and isinstance(value.shape, DictShape):
         new = Value(
             merge(old.atoms, value.atoms),
@@ -111,16 +115,8 @@ def _augmented(engine: Engine, frame: Frame, stmt: ast.AugAssign) -> None:
         new = Value(
             merge(old.text().atoms, {k: a.at(step) for k, a in atoms.items()}), None, merge(old.latent, value.latent)
         )
-    if (
-        isinstance(stmt.op, (ast.Add, ast.Sub))
-        and isinstance(value.shape, Const)
-        and isinstance(value.shape.value, int)
-        and isinstance(stmt.target, ast.Attribute)
-        and sources.COUNTERS.search(stmt.target.attr)
-    ):
-        spelt = dotted_name(stmt.target)
-        counted = engine.source(frame, stmt.target, "state", "call", f"{spelt}, which is counted up,")
-        new = Value(merge(new.atoms, counted.atoms))
+    if isinstance(stmt.op, (ast.Add, ast.Sub)) and isinstance(stmt.target, ast.Attribute):
+        new = counted(engine, frame, stmt.target, value, new)
     root = dotted_name(stmt.target).partition(".")[0]
     order = frame.collected(root) if frame.orders and root and not _counts(stmt.value, value) else None
     if order:

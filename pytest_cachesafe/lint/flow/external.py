@@ -14,6 +14,7 @@ from pytest_cachesafe.lint.flow.construct import text_object
 from pytest_cachesafe.lint.flow.containers import container_call
 from pytest_cachesafe.lint.flow.convert import converted, formatted_clock, handed_on, replaces
 from pytest_cachesafe.lint.flow.derive import ordered
+from pytest_cachesafe.lint.flow.drawn import is_seeded
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.mutate import shuffled
 from pytest_cachesafe.lint.flow.personal import environment
@@ -68,6 +69,8 @@ def external(
         if last != "strftime":
             return arguments.positional[0].text()
     if last == "expanduser" and arguments.positional and not expands(node, arguments.positional[0]):
+        known = None
+    if known is not None and known[0] == "random" and name.startswith("random.") and is_seeded(engine, frame):
         known = None
     if known is not None:
         kind, granularity = known

@@ -16,7 +16,8 @@ from pytest_cachesafe.lint.flow.execute import run_body
 from pytest_cachesafe.lint.flow.frame import Frame, ParamSink
 from pytest_cachesafe.lint.flow.imports import make_class
 from pytest_cachesafe.lint.flow.marks import new_mark
-from pytest_cachesafe.lint.flow.values import NOTHING, Cls, Obj, ParamShape, Value, join
+from pytest_cachesafe.lint.flow.requested import is_declared
+from pytest_cachesafe.lint.flow.values import NOTHING, Cls, Obj, ParamShape, RequestShape, Value, join
 from pytest_cachesafe.lint.tables import sinks
 
 if TYPE_CHECKING:
@@ -81,6 +82,8 @@ def _parameters(engine: Engine, frame: Frame, function: FunctionInfo, cls: Class
         )
         if isinstance(default, ast.Constant):
             value = Value(value.atoms, ParamShape(name, default.value))
+        if is_declared(arg.annotation, default):
+            value = Value(value.atoms, RequestShape(name))
         known = annotated_class(engine, function, arg.annotation)
         if known is not None:
             value = Value(value.atoms, Obj(known))

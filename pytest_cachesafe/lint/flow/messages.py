@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cachesafe_rules.observers import counts
 from pytest_cachesafe.lint.flow.arrive import ORDER_KINDS, TOOL_LIST, arrive
 from pytest_cachesafe.lint.flow.derive import given
+from pytest_cachesafe.lint.flow.drawn import drawn_examples
 from pytest_cachesafe.lint.flow.frame import ParamSink, function_of
 from pytest_cachesafe.lint.flow.marks import new_mark, role_of, role_word, vote
 from pytest_cachesafe.lint.flow.module import dotted_name
@@ -92,6 +93,8 @@ def dict_arrivals(engine: Engine, frame: Frame, node: ast.AST, value: Value, nod
             if key in nodes:
                 atoms = given(fields[key]) if key == "name" else fields[key].all_atoms()
                 arrive(engine, frame, nodes[key], fields[key], f"{key} of a tool", "tools", atoms=atoms)
+    if "messages" in nodes and fields.keys() & sinks.REQUEST_FIELDS - {"messages"}:
+        drawn_examples(engine, frame, None, fields["messages"], nodes["messages"])
     stored = sinks.SERIALISERS.search(frame.qualname.rsplit(".", 1)[-1])
     sent = fields.keys() & sinks.BESIDE_TOOLS and (
         fields.keys() & sinks.SENT_FIELDS or fields.keys() <= sinks.REQUEST_FIELDS

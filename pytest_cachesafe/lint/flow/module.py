@@ -28,6 +28,7 @@ class Module:
         "shed",
         "stars",
         "tainted",
+        "tool_state",
         "used",
     )
 
@@ -42,6 +43,8 @@ class Module:
         # Volatile expressions by their place, for rules that look at the tree.
         self.tainted: dict[tuple[int, int, int, int], Value] = {}
         self.used: set[str] = set()
+        # What its tools write into the state of a session; None until somebody asks.
+        self.tool_state: frozenset[str] | None = None
         # Star imports: dotted name and level; asked for names that are bound nowhere else.
         self.stars: list[tuple[str, int]] = []
         self.functions: list[FunctionInfo] = []

@@ -9,6 +9,7 @@ from pytest_cachesafe.lint.flow.arrive import arrive
 from pytest_cachesafe.lint.flow.atoms import merge
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.derive import iterated
+from pytest_cachesafe.lint.flow.drawn import Keys, draws, followed, is_seeded
 from pytest_cachesafe.lint.flow.marks import list_positions
 from pytest_cachesafe.lint.flow.messages import user_text
 from pytest_cachesafe.lint.flow.module import dotted_name
@@ -40,26 +41,32 @@ def mutate(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     shape = receiver.shape
     items = arguments.positional
     new = receiver
+    drawn = followed(frame, dotted_name(node.func.value).partition(".")[0], receiver)
     if items and sinks.is_user_name(dotted_name(node.func.value).rpartition(".")[2]):
         # `request.user_content_parts.append(…)`: it goes out as the user's, whatever it was called before.
         user_text(engine, frame, items[-1])
     if name in ("append", "appendleft", "push") and items:
         lives_on = isinstance(node.func.value, ast.Attribute)
-        new = _put(engine, frame, receiver, (kept(items[-1]) if lives_on else items[-1],), name == "appendleft")
+        new = _put(engine, frame, receiver, (kept(items[-1]) if lives_on else items[-1],), name == "appendleft", drawn)
     elif name == "insert" and len(items) > 1:
         at = items[0].shape
         new = _put(engine, frame, receiver, (items[1],), isinstance(at, Const) and at.value == 0)
     elif name in ("extend", "extendleft") and items:
         added = items[0]
         if isinstance(added.shape, ListShape):
-            new = _put(engine, frame, receiver, added.shape.items, name == "extendleft")
-            if not added.shape.exact and isinstance(new.shape, ListShape):
-                new = Value(merge(new.atoms, added.atoms), ListShape(new.shape.items, False), new.latent)
+            new = _put(engine, frame, receiver, added.shape.items, name == "extendleft", drawn | added.shape.drawn)
+            if isinstance(new.shape, ListShape) and (not added.shape.exact or draws(added.atoms)):
+                new = Value(
+                    merge(new.atoms, added.atoms),
+                    ListShape(new.shape.items, new.shape.exact and added.shape.exact, new.shape.drawn),
+                    new.latent,
+                )
         else:
             item = iterated(added)
-            new = _put(engine, frame, receiver, (Value(item.all_atoms()),), False)
+            new = _put(engine, frame, receiver, (Value(item.all_atoms()),), False, drawn)
             if isinstance(new.shape, ListShape):
-                new = Value(new.atoms, ListShape(new.shape.items, False), new.latent)
+                atoms = merge(new.atoms, draws(added.atoms))
+                new = Value(atoms, ListShape(new.shape.items, False, new.shape.drawn), new.latent)
     elif name == "update":
         fields = dict(shape.fields) if isinstance(shape, DictShape) else {}
         atoms = receiver.atoms
@@ -122,21 +129,25 @@ def mutate(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     return NOTHING
 
 
-def _put(engine: Engine, frame: Frame, receiver: Value, added: tuple[Value, ...], front: bool) -> Value:
+def _put(
+    engine: Engine, frame: Frame, receiver: Value, added: tuple[Value, ...], front: bool, drawn: Keys = frozenset()
+) -> Value:
     shape = receiver.shape
     if isinstance(shape, ListShape):
         if front:
-            return Value(receiver.atoms, ListShape((*added, *shape.items), shape.exact), receiver.latent)
+            return Value(receiver.atoms, ListShape((*added, *shape.items), shape.exact, shape.drawn), receiver.latent)
         list_positions(engine, frame, added, shape.items, shape.exact)
-        return Value(receiver.atoms, ListShape((*shape.items, *added), shape.exact), receiver.latent)
+        return Value(receiver.atoms, ListShape((*shape.items, *added), shape.exact, drawn), receiver.latent)
     if not front:
         list_positions(engine, frame, added, (), False)
-    return Value(receiver.atoms, ListShape(added, False), receiver.latent)
+    return Value(receiver.atoms, ListShape(added, False, drawn), receiver.latent)
 
 
 def shuffled(engine: Engine, frame: Frame, node: ast.Call, arguments: Arguments) -> Value:
     """`random.shuffle(items)`."""
     value = arguments.positional[0]
+    if is_seeded(engine, frame):
+        return NOTHING
     atoms = engine.source(frame, node, "random", "call", f"{dotted_name(node.func)}()").atoms
     bind(engine, frame, arguments.nodes[0], Value(merge(value.atoms, atoms), value.shape, value.latent), mutated=True)
     return NOTHING

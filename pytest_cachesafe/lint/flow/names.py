@@ -12,9 +12,12 @@ from pytest_cachesafe.lint.flow.classes import class_attribute, find_method
 from pytest_cachesafe.lint.flow.derive import finer
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.imports import forced, module_attribute, star_imported
+from pytest_cachesafe.lint.flow.kept_state import state_attribute
 from pytest_cachesafe.lint.flow.module import dotted_name
+from pytest_cachesafe.lint.flow.people import person_attribute
 from pytest_cachesafe.lint.flow.personal import only_parameters, personal_attribute
 from pytest_cachesafe.lint.flow.places import LAST_PARTS, last_part
+from pytest_cachesafe.lint.flow.requested import request_attribute
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
     Bound,
@@ -28,6 +31,7 @@ from pytest_cachesafe.lint.flow.values import (
     Obj,
     ParamShape,
     PartShape,
+    RequestShape,
     Value,
 )
 from pytest_cachesafe.lint.tables import sources, transfers
@@ -63,6 +67,8 @@ def evaluate_name(engine: Engine, frame: Frame, node: ast.Name) -> Value:
     elif isinstance(value.shape, Lazy):
         env = frame.env if frame.env.get(node.id) is value else {node.id: value}
         value = forced(engine, frame.module, env, node.id) or NOTHING
+    if isinstance(value.shape, RequestShape):
+        return Value(merge(value.atoms, engine.source(frame, node, "user", "user", node.id).atoms), value.shape)
     if (
         isinstance(value.shape, (ParamShape, PartShape, type(None)))
         and node.id in sources.PERSONAL_NAMES
@@ -111,6 +117,13 @@ def evaluate_attribute(engine: Engine, frame: Frame, node: ast.Attribute) -> Val
             return forced(engine, frame.module, env, dotted_name(node)) or NOTHING
     owner = evaluate(engine, frame, node.value)
     value = attribute(engine, frame, owner, node.attr, node)
+    asking = (
+        request_attribute(engine, frame, node)
+        or state_attribute(engine, frame, node)
+        or person_attribute(engine, frame, owner, node, value)
+    )
+    if asking is not None:
+        return asking
     if not value.atoms and not isinstance(value.shape, (Func, Cls, ModShape, Const)):
         personal = personal_attribute(engine, frame, node)
         if personal is not None:

@@ -10,6 +10,7 @@ from pytest_cachesafe.lint.flow import clock
 from pytest_cachesafe.lint.flow.assign import assign
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
 from pytest_cachesafe.lint.flow.derive import cut, fallback
+from pytest_cachesafe.lint.flow.drawn import followed
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.marks import handed_over, list_positions
 from pytest_cachesafe.lint.flow.text import shown
@@ -108,8 +109,8 @@ def _joined(engine: Engine, frame: Frame, value: Value, node: ast.expr, plus: bo
     return shown(engine, frame, value, node)
 
 
-def added(engine: Engine, frame: Frame, left: Value, right: Value) -> Value:
-    """`left + right` of lists: what stands in the right one stands behind the left one."""
+def added(engine: Engine, frame: Frame, left: Value, right: Value, name: str = "") -> Value:
+    """`left + right` of lists: what stands in the right one stands behind the left one. `name`: what is grown."""
     if isinstance(left.shape, ListShape):
         items, exact = left.shape.items, left.shape.exact
     else:
@@ -119,7 +120,8 @@ def added(engine: Engine, frame: Frame, left: Value, right: Value) -> Value:
         items, exact = items + right.shape.items, exact and right.shape.exact
     else:
         items, exact = (*items, right) if right.atoms else items, False
-    return Value(merge(left.atoms, right.atoms), ListShape(items, exact), merge(left.latent, right.latent))
+    drawn = followed(frame, name, left) | (right.shape.drawn if isinstance(right.shape, ListShape) else frozenset())
+    return Value(merge(left.atoms, right.atoms), ListShape(items, exact, drawn), merge(left.latent, right.latent))
 
 
 def evaluate_conditional(engine: Engine, frame: Frame, node: ast.IfExp) -> Value:

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 from cachesafe_rules.model import Source, Step
 from cachesafe_rules.observers import is_screen, writes_a_log
 from cachesafe_rules.patterns import lazy_pattern
+from cachesafe_rules.policy import TOOL_WRITES
 from pytest_cachesafe.lint.flow.arrive import arrive, hit
 from pytest_cachesafe.lint.flow.atoms import EMPTY, Atom
 from pytest_cachesafe.lint.flow.classes import annotated_names, base_words, find_method, mro
 from pytest_cachesafe.lint.flow.clock import of_format
 from pytest_cachesafe.lint.flow.declared import is_own_switch
+from pytest_cachesafe.lint.flow.drawn import drawn_in_call
+from pytest_cachesafe.lint.flow.kept_state import written_by_tools
 from pytest_cachesafe.lint.flow.marks import added_to_chat, role_of, role_word
 from pytest_cachesafe.lint.flow.messages import message, tools, user_text
 from pytest_cachesafe.lint.flow.module import dotted_name
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["sinks_of_call"]
 
 _PLACEHOLDER = lazy_pattern(r"(?<!\{)\{([A-Za-z_][\w.]*)[?!:}]")
+_SCOPED = lazy_pattern(r"(?<!\{)\{(?:(?:user|app|temp):)?([A-Za-z_]\w*)\??\}")
 # `{_time}`, `{current_date}`; `{departure_time}` is a fact about something else.
 _CLOCK_WORD = lazy_pattern(
     r"^_*(?:(?:current|local|utc|system|today|todays|now)_+)*(?:time|date|datetime|now|today|timestamp|clock)"
@@ -57,6 +61,7 @@ def sinks_of_call(
     """Write down what arrives by this call; a value where the call makes a message or a template."""
     _flags(engine, frame, function, last, arguments)
     _keywords(engine, frame, node, function, last, arguments)
+    drawn_in_call(engine, frame, node, last, arguments)
     made = _message(engine, frame, node, function, spelt, last, arguments)
     if made is not None:
         return made
@@ -199,16 +204,21 @@ def _state_placeholder(
         or not isinstance(value.shape.value, str)
     ):
         return
-    for placeholder in _PLACEHOLDER.findall(value.shape.value):
+    for placeholder in dict.fromkeys((*_PLACEHOLDER.findall(value.shape.value), *_SCOPED.findall(value.shape.value))):
         if _CLOCK_WORD.search(placeholder.lower()):
-            span = engine.span(frame.module, where)
-            source = Source("clock", "second", f"{{{placeholder}}}", span)
-            step = Step(span.filename, span.row, f"{{{placeholder}}} is filled from the state for every request")
-            atom = Atom(("s", span.filename, span.row, span.column, "clock"), source, (step,))
-            frozen, frame.frozen = frame.frozen, False
-            hit(engine, frame, where, atom, f"argument {name} of {last}", "system", (), ())
-            frame.frozen = frozen
-            return
+            kind, often, api = "clock", "second", f"{{{placeholder}}}"
+        elif placeholder in written_by_tools(engine, frame.module):
+            kind, often, api = "state", "call", f"{{{placeholder}}}, {TOOL_WRITES},"
+        else:
+            continue
+        span = engine.span(frame.module, where)
+        source = Source(kind, often, api, span)
+        step = Step(span.filename, span.row, f"{{{placeholder}}} is filled from the state for every request")
+        atom = Atom(("s", span.filename, span.row, span.column, kind), source, (step,))
+        frozen, frame.frozen = frame.frozen, False
+        hit(engine, frame, where, atom, f"argument {name} of {last}", "system", (), ())
+        frame.frozen = frozen
+        return
 
 
 def _message(

@@ -9,10 +9,12 @@ from pytest_cachesafe.lint.flow.atoms import merge, volatile_atoms
 from pytest_cachesafe.lint.flow.cuts import cut_at_marker
 from pytest_cachesafe.lint.flow.derive import cut, first_match, item_of, iterated
 from pytest_cachesafe.lint.flow.evaluate import evaluate
+from pytest_cachesafe.lint.flow.kept_state import state_item
 from pytest_cachesafe.lint.flow.marks import marks_of, vote
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.personal import environment, personal_item
 from pytest_cachesafe.lint.flow.places import of_field
+from pytest_cachesafe.lint.flow.requested import request_item
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
     Bound,
@@ -44,6 +46,10 @@ def evaluate_subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Val
         written = frame.lookup(spelt)
         if written is not None:
             return written
+    looked = (engine, frame, node, node.value, node.slice)
+    brought = request_item(*looked) or state_item(*looked)
+    if brought is not None:
+        return brought
     owner = evaluate(engine, frame, node.value)
     index = evaluate(engine, frame, node.slice) if not isinstance(node.slice, ast.Slice) else NOTHING
     if isinstance(owner.shape, Ext) and owner.shape.dotted == "os.environ":

@@ -39,7 +39,8 @@ def substitute(value: Value, key: str, given: dict[str, Value], step: Step | Non
     latent = _substitute_atoms(value.latent, key, given, step)
     if depth and shape is not None:
         if isinstance(shape, ListShape):
-            shape = ListShape(tuple(substitute(i, key, given, step, depth - 1) for i in shape.items), shape.exact)
+            items = tuple(substitute(i, key, given, step, depth - 1) for i in shape.items)
+            shape = ListShape(items, shape.exact, shape.drawn)
         elif isinstance(shape, DictShape):
             fields = {k: substitute(v, key, given, step, depth - 1) for k, v in shape.fields.items()}
             rest: frozenset[Any] = frozenset()

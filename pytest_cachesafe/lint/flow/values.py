@@ -72,15 +72,17 @@ class DictShape(Shape):
 
 
 class ListShape(Shape):
-    """A list or tuple. `exact`: nothing unknown stands before the end, so positions are true."""
+    """A list or tuple. `exact`: nothing unknown stands before the end, so positions are true. `drawn`: those of its
+    atoms that say of a part that it was drawn at random, and that something stands behind that part."""
 
-    __slots__ = ("exact", "items")
+    __slots__ = ("drawn", "exact", "items")
 
-    def __init__(self, items: tuple[Value, ...], exact: bool = True) -> None:
+    def __init__(self, items: tuple[Value, ...], exact: bool = True, drawn: frozenset[tuple[Any, ...]] = _NONE) -> None:
         if len(items) > _LONGEST_LIST:
             items, exact = (*items[: _LONGEST_LIST - 1], join_all(list(items[_LONGEST_LIST - 1 :]))), False
         self.items = items
         self.exact = exact
+        self.drawn = drawn
 
 
 class Obj(Shape):
@@ -170,6 +172,12 @@ class ParamShape(Shape):
     def __init__(self, name: str, default: Any = None) -> None:
         self.name = name
         self.default = default
+
+
+class RequestShape(ParamShape):
+    """A parameter that a web framework fills from the request."""
+
+    __slots__ = ()
 
 
 class PartShape(Shape):
@@ -297,11 +305,14 @@ def _join_shapes(a: Shape | None, b: Shape | None) -> Shape | None:
             fields[key] = join(fields[key], value) if key in fields else value
         return DictShape(fields, a.mark or b.mark, a.rest | b.rest)
     if isinstance(a, ListShape) and isinstance(b, ListShape):
+        drawn = a.drawn | b.drawn
         if len(a.items) == len(b.items):
-            return ListShape(tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)), a.exact and b.exact)
+            return ListShape(
+                tuple(join(x, y) for x, y in zip(a.items, b.items, strict=True)), a.exact and b.exact, drawn
+            )
         longer, shorter = (a, b) if len(a.items) > len(b.items) else (b, a)
         items = tuple(join(x, shorter.items[i]) if i < len(shorter.items) else x for i, x in enumerate(longer.items))
-        return ListShape(items, a.exact and b.exact)
+        return ListShape(items, a.exact and b.exact, drawn)
     if isinstance(a, Func) and isinstance(b, Func):
         extra = tuple(f for f in b.functions if f not in a.functions)
         return Func((a.functions + extra)[:8], a.bound or b.bound, a.env or b.env) if extra else a

@@ -6,11 +6,11 @@ import ast
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from string import Formatter
 from typing import NamedTuple
 
 from cachesafe_rules.patterns import lazy_pattern
-from pytest_cachesafe.lint.evidence.trees import Function, called, nodes_of, own_nodes, spelt
+from pytest_cachesafe.lint.evidence.prefix.fillings import fields, given, replaced
+from pytest_cachesafe.lint.evidence.trees import Function, called, is_property, nodes_of, own_nodes, spelt
 
 __all__ = [
     "ASKED",
@@ -35,7 +35,6 @@ ASKED = lazy_pattern(
     r"task|task_id|task_description|description|objective)$"
 )
 _SAME_TEXT = frozenset({"strip", "lstrip", "rstrip", "dedent", "cleandoc", "str"})
-_PLACE = lazy_pattern(r"\{\{-?\s*([\w.]+)[^}]*\}\}")
 
 
 class Around(NamedTuple):
@@ -116,6 +115,8 @@ def _leaves(expr: ast.expr, place: Place, depth: int) -> Iterator[_Piece]:
         yield from _of_call(expr, place, depth)
     elif isinstance(expr, ast.Name) and depth:
         yield from _of_name(expr, place, depth)
+    elif isinstance(expr, ast.Attribute) and depth and (read := _inside(expr, place)) is not None:
+        yield from _of_function(read, place, depth)
     else:
         yield _leaf(expr, place)
 
@@ -134,7 +135,9 @@ def _holds(expr: ast.expr, place: Place) -> bool:
     for node in ast.walk(expr):
         if isinstance(node, ast.expr) and (node.lineno, node.col_offset + 1) in place.starts:
             return True
-        if isinstance(node, ast.Call) and (node.lineno in place.rows or _inside(node, place) is not None):
+        if isinstance(node, ast.Call) and node.lineno in place.rows:
+            return True
+        if isinstance(node, ast.Call | ast.Attribute) and _inside(node, place) is not None:
             return True
         if isinstance(node, ast.Name) and any(_comes_by(item, place) for item in given(node.id, place.function)):
             return True
@@ -149,32 +152,21 @@ def _comes_by(node: ast.stmt, place: Place) -> bool:
     return any(node.lineno <= row <= last for row in place.rows)
 
 
-def _inside(call: ast.Call, place: Place) -> Function | None:
-    """The function of this file that a call runs and that the value comes out of."""
-    for function in place.known.get(called(call), ()):
-        if function is not place.function and _comes_by(function, place):
+def _inside(node: ast.Call | ast.Attribute, place: Place) -> Function | None:
+    """The function of this file that a call runs, or the reading of a property, and that the value comes out of."""
+    for function in place.known.get(called(node) if isinstance(node, ast.Call) else node.attr, ()):
+        runs = isinstance(node, ast.Call) or is_property(function)
+        if runs and function is not place.function and _comes_by(function, place):
             return function
     return None
 
 
-def given(name: str, function: Function) -> list[ast.stmt]:
-    """The statements that give a local name its value or add to it, in the order of the source."""
-    return _all_given(function).get(name, [])
-
-
-@lru_cache(maxsize=32)
-def _all_given(function: Function) -> dict[str, list[ast.stmt]]:
-    found: dict[str, list[ast.stmt]] = {}
-    for node in own_nodes(function):
-        if isinstance(node, ast.Assign):
-            targets = [t for target in node.targets for t in ast.walk(target)]
-        elif isinstance(node, ast.AugAssign | ast.AnnAssign):
-            targets = [node.target]
-        else:
-            continue
-        for name in {target.id for target in targets if isinstance(target, ast.Name)}:
-            found.setdefault(name, []).append(node)
-    return {name: sorted(nodes, key=lambda node: node.lineno) for name, nodes in found.items()}
+def _of_function(function: Function, place: Place, depth: int) -> Iterator[_Piece]:
+    """What a function gives back last."""
+    there = place._replace(function=function)
+    returns = [node.value for node in nodes_of(function, ast.Return) if node.value is not None]
+    for value in returns[-1:]:
+        yield from _leaves(value, there, depth - 1)
 
 
 @lru_cache(maxsize=32)
@@ -231,10 +223,7 @@ def _of_call(call: ast.Call, place: Place, depth: int) -> Iterator[_Piece]:
     receiver = call.func.value if isinstance(call.func, ast.Attribute) else None
     inside = _inside(call, place) if depth else None
     if inside is not None and call.lineno not in _rows(inside):
-        there = place._replace(function=inside)
-        returns = [node.value for node in nodes_of(inside, ast.Return) if node.value is not None]
-        for value in returns[-1:]:
-            yield from _leaves(value, there, depth - 1)
+        yield from _of_function(inside, place, depth)
     elif name == "join" and len(call.args) == 1:
         yield from _leaves(call.args[0], place, depth)
     elif name in _SAME_TEXT and (call.args[:1] or receiver is not None):
@@ -245,6 +234,8 @@ def _of_call(call: ast.Call, place: Place, depth: int) -> Iterator[_Piece]:
         )
     elif name in ("format", "render", "substitute") and receiver is not None:
         yield from _filled(call, receiver, place, depth)
+    elif name == "replace" and (found := replaced(call, place.function, place.constants)) is not None:
+        yield from _exchanged(*found, place, depth)
     else:
         yield _leaf(call, place)
 
@@ -268,7 +259,7 @@ def _filled(call: ast.Call, receiver: ast.expr, place: Place, depth: int) -> Ite
             yield _UNSEEN
         yield place.unknown
         return
-    for fixed, field in _fields(text):
+    for fixed, field in fields(text):
         yield len(fixed.strip())
         if field is not None:
             value = filled.get(field)
@@ -280,18 +271,12 @@ def _filled(call: ast.Call, receiver: ast.expr, place: Place, depth: int) -> Ite
                 yield from _leaves(value, place, depth)
 
 
-def _fields(text: str) -> list[tuple[str, str | None]]:
-    if _PLACE.search(text):
-        parts = _PLACE.split(text)
-        names: list[str | None] = [*parts[1::2], None]
-        return list(zip(parts[::2], names, strict=True))
-    out: list[tuple[str, str | None]] = []
-    number = 0
-    try:
-        for fixed, name, _, _ in Formatter().parse(text):
-            if name == "":
-                name, number = str(number), number + 1
-            out.append((fixed, re.split(r"[.\[]", name)[0] if name is not None else None))
-    except ValueError:
-        return [(text, None)]
-    return out
+def _exchanged(text: str, words: dict[str, ast.expr], place: Place, depth: int) -> Iterator[_Piece]:
+    pattern = "|".join(re.escape(word) for word in sorted(words, key=len, reverse=True))
+    for part in re.split(f"({pattern})", text):
+        if part not in words:
+            yield len(part.strip())
+        elif ASKED.search(part.strip("{}<>[]$% ").lower()) and not _holds(words[part], place):
+            yield "?"
+        else:
+            yield from _leaves(words[part], place, depth)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 __all__ = ["fixed_behind", "is_at", "sources_of"]
 
 _FILLED = lazy_pattern(r"(?:fills |reaches the placeholder )\{(\w+)\}")
+_LINES = frozenset({"instructions", "system_prompt", "system_instruction"})
 _FILLS = frozenset({"format", "render", "substitute", "safe_substitute", "format_map", "replace"})
 
 
@@ -84,6 +85,11 @@ def _fills_unseen(file: File, row: int, source: Mapping[str, Any] | None = None)
     return False
 
 
+def _is_text(node: ast.Await | ast.Starred | ast.Attribute | ast.Subscript) -> bool:
+    """Whether an expression is a text itself, not what is read off the answer to a request."""
+    return isinstance(node, ast.Attribute | ast.Subscript) and not any(isinstance(n, ast.Call) for n in ast.walk(node))
+
+
 def _texts(function: Function, row: int, end: int) -> Iterator[ast.expr]:
     """What a statement between two rows may send: the texts in its messages, calls and lists."""
     todo: list[ast.AST | None] = [
@@ -97,9 +103,11 @@ def _texts(function: Function, row: int, end: int) -> Iterator[ast.expr]:
             todo += node.values
         elif isinstance(node, ast.List | ast.Tuple):
             todo += node.elts
-        elif isinstance(node, ast.Await | ast.Starred):
+        elif isinstance(node, ast.Await | ast.Starred | ast.Attribute | ast.Subscript) and not _is_text(node):
             todo.append(node.value)
         elif isinstance(node, ast.expr):
             yield node
             if isinstance(node, ast.Call):
                 todo += [*node.args, *(keyword.value for keyword in node.keywords)]
+                # Lines that a framework joins.
+                yield from (k.value for k in node.keywords if k.arg in _LINES and isinstance(k.value, ast.List))

@@ -1,0 +1,50 @@
+"""Live figures that are fetched over the network: rates, prices, the weather."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from cachesafe_rules.patterns import lazy_pattern
+from cachesafe_rules.policy import FETCHED
+from pytest_cachesafe.lint.flow.module import dotted_name
+from pytest_cachesafe.lint.flow.values import Const
+
+if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.arguments import Arguments
+    from pytest_cachesafe.lint.flow.engine import Engine
+    from pytest_cachesafe.lint.flow.frame import Frame
+    from pytest_cachesafe.lint.flow.values import Value
+
+__all__ = ["live_answer"]
+
+_FETCHES = frozenset(("get", "urlopen", "fetch"))
+# What is another figure in a minute, as words of an address or of the function around.
+_LIVE = lazy_pattern(
+    r"(?:^|[^a-z])(?:(?:exchange|fx|forex|spot)?_?-?rates|prices?|quotes|weather|forecast|tickers?|stock_?-?levels?|"
+    r"occupancy|availability|departures|arrivals|traffic|headlines|live|realtime|real-time|queue_?-?lengths?)(?:$|[^a-z])"
+)
+# Texts and settings lie at addresses as well, the same until somebody releases another.
+_STILL = lazy_pattern(r"prompt|config|docs?[/.]|releases?/|\.(?:md|txt|ya?ml|html)(?:$|\?)")
+
+
+def live_answer(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments: Arguments) -> Value | None:
+    """`httpx.get("https://…/rates/latest")`; None for anything else, and where it is fetched once, at import."""
+    if last not in _FETCHES or not arguments.positional or frame.frozen or frame.function is None:
+        return None
+    address = _address(arguments.nodes[0], arguments.positional[0])
+    if address is None or _STILL.search(address):
+        return None
+    if not _LIVE.search(address) and not _LIVE.search(frame.function.name.lower()):
+        return None
+    return engine.source(frame, node, "state", "call", f"{FETCHED} {dotted_name(node.func)}()")
+
+
+def _address(node: ast.expr, value: Value) -> str | None:
+    """The fixed part of an address of the network, in small letters; None for anything else."""
+    text = value.shape.value if isinstance(value.shape, Const) else None
+    if isinstance(node, ast.JoinedStr):
+        text = "".join(str(part.value) for part in node.values if isinstance(part, ast.Constant))
+    if isinstance(text, str) and text.startswith(("https://", "http://")):
+        return text.lower()
+    return None
