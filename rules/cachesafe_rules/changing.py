@@ -16,8 +16,9 @@ from cachesafe_rules.expressions import (
     walk,
     words_of_name,
 )
-from cachesafe_rules.model import Expr
+from cachesafe_rules.model import Call, Expr
 from cachesafe_rules.patterns import lazy_pattern
+from cachesafe_rules.questions import holds_question, made_of
 from cachesafe_rules.shape import Shape
 from cachesafe_rules.volatile import volatile_in
 
@@ -210,18 +211,21 @@ def _inside(shape: Shape, function: str, part: Expr, depth: int) -> Iterator[str
         given = (*call.args, *call.keywords.values())
         if not _SELECTING.isdisjoint(name_words(call.name)) and any(takes_turn(shape, function, arg) for arg in given):
             yield f"{call.name}()"
+        yield holds_question(shape, function, part)
         if local := shape.local_function(call, function):
             for binding in shape.returns(local):
                 if binding.value is not None:
                     pieces = pieces_of(shape, local, binding.value)
                     for number, piece in enumerate(pieces):
                         yield changing_piece(shape, local, pieces, number) or _changing(shape, local, piece, depth - 2)
+            yield from _written_out(shape, function, call, local, depth)
             return
         for arg in given:
             # `build(config, context)`: of what a function gets it need not write all into the text.
             if arg.name not in _WHOLE or last_part(call.name) in _WRITES:
                 yield _changing(shape, function, arg, depth - 1)
     elif part.kind == "comprehension":
+        yield holds_question(shape, function, part)
         for generator in part.generators:
             yield _changing(shape, function, generator.iterable, depth - 1)
     elif part.kind == "subscript" and part.items[0].name in _WHOLE:
@@ -235,6 +239,24 @@ def _inside(shape: Shape, function: str, part: Expr, depth: int) -> Iterator[str
     elif part.kind == "conditional":
         for item in part.items[1:]:
             yield _changing(shape, function, item, depth - 1)
+
+
+def _written_out(shape: Shape, function: str, call: Call, local: str, depth: int) -> Iterator[str | None]:
+    """What changes of that which a helper is given and writes out: `render(passages)`."""
+    places = [name for name in shape.view.functions[local].parameters if name not in ("self", "cls")]
+    for name, arg in (*zip(places, call.args, strict=False), *call.keywords.items()):
+        value = shape.resolve(function, arg, 1)
+        if value.call is None and value.kind != "comprehension":
+            # Of what is not found here nothing more is known than its name, and the helper's says that as well.
+            continue
+        found = _changing(shape, function, value, depth - 2)
+        if found and name in _written(shape, local):
+            yield found
+
+
+def _written(shape: Shape, function: str) -> set[str]:
+    """The names that what a function returns is made of."""
+    return made_of(shape, function, [item.value for item in shape.returns(function) if item.value is not None])
 
 
 def takes_turn(shape: Shape, function: str, expr: Expr) -> bool:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.assembled import assembled_lists
+from cachesafe_rules.blocks import Block, blocks_of, system_contents
 from cachesafe_rules.changing import changing_piece, changing_value, pieces_of
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, spelt, static_length
 from cachesafe_rules.model import Expr, MessageList, Span
@@ -146,7 +147,7 @@ class ChangingBeforeStable(Rule):
     def check(self, context: Context) -> Iterator[Report]:
         shape = shape_of(context.view)
         seen: set[Span] = set()
-        for found in [*_in_lists(shape), *_in_fields(shape)]:
+        for found in [*_in_lists(shape), *_in_fields(shape), *_in_blocks(shape)]:
             if found.span not in seen:
                 seen.add(found.span)
                 yield Report(
@@ -230,8 +231,9 @@ def _in_fields(shape: Shape) -> Iterator[_Found]:
                 continue
             text = shape.resolve(request.function, request.fields[field])
             if text.kind == "list":
-                yield from _in_blocks(shape, request.function, text)
-            elif what := _before_text(shape, request.function, text):
+                # Blocks are looked at by themselves.
+                continue
+            if what := _before_text(shape, request.function, text):
                 yield _Found(request.function, text.span, what, "fixed text", chat or "")
             elif _split_for_cache(shape, request.function, text):
                 continue
@@ -269,13 +271,53 @@ def _has_history(shape: Shape, request: Request) -> str | None:
     return None
 
 
-def _in_blocks(shape: Shape, function: str, blocks: Expr) -> Iterator[_Found]:
-    texts = [shape.resolve(function, block).entries.get("text") for block in blocks.items]
-    for number, text in enumerate(texts):
-        if text is not None and (what := changing_value(shape, function, text)):
-            later = [shape.resolve(function, after) for after in texts[number + 1 :] if after is not None]
-            if static_length(later) >= _ENOUGH:
-                yield _Found(function, blocks.items[number].span, what, "a fixed block")
+def _in_blocks(shape: Shape) -> Iterator[_Found]:
+    for content in system_contents(shape, _SYSTEM):
+        if is_setup(content.function) or is_side_call(content.function):
+            continue
+        blocks = blocks_of(shape, content.function, content.expr, content.span)
+        for number, block in enumerate(blocks[:-1]):
+            changing = (changing_value(shape, where, text) for text, where in block.texts)
+            what = next((found for found in changing if found), None)
+            if what and sum(_fixed_length(shape, later) for later in blocks[number + 1 :]) >= _ENOUGH:
+                yield _Found(block.function, block.span, what, "a fixed block")
+
+
+def _fixed_length(shape: Shape, block: Block) -> int:
+    """The fixed text in front of whatever changes in a block."""
+    total = 0
+    for text, where in block.texts:
+        # Of a text that is read somewhere the name is kept: it says whether that is done once.
+        whole = text.kind in ("name", "attribute") and not _is_written(shape.resolve(where, text))
+        for piece in [text] if whole else pieces_of(shape, where, text):
+            if changing_value(shape, where, piece):
+                return total
+            total += _length(shape, where, piece)
+    return total
+
+
+def _is_written(value: Expr) -> bool:
+    return value.kind in ("constant", "fstring") or (value.kind == "operation" and value.name == "+")
+
+
+def _length(shape: Shape, function: str, piece: Expr) -> int:
+    value = shape.resolve(function, piece)
+    if value.kind == "constant":
+        return static_length([value])
+    if value.kind == "operation" and value.name == "*":
+        # A text of several times the same.
+        return sum(static_length([item]) for item in value.items) or 200
+    if value.kind in ("list", "tuple", "dict", "set"):
+        return 0
+    bound = shape.bindings(function, piece)
+    known = bool(bound) and all(not item.function and item.operator == "=" for item in bound)
+    return 200 if is_constant_name(piece) or known or _is_constructed(shape, function, piece) else 0
+
+
+def _is_constructed(shape: Shape, function: str, piece: Expr) -> bool:
+    """Whether a text is an attribute that only the constructor fills."""
+    bound = shape.bindings(function, piece) if piece.kind == "attribute" else []
+    return bool(bound) and all(last_part(item.function) == "__init__" for item in bound)
 
 
 def _before_text(shape: Shape, function: str, content: Expr) -> str | None:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from cachesafe_rules.api import Context, Example, Report, Rule
+from cachesafe_rules.blocks import Block, blocks_of, system_contents
 from cachesafe_rules.changing import changing_value
-from cachesafe_rules.markers import marked_blocks
+from cachesafe_rules.looked_up import looked_up
+from cachesafe_rules.markers import marked_blocks, markers_of
 from cachesafe_rules.model import Expr, Span
 from cachesafe_rules.needles import MARKERS
-from cachesafe_rules.shape import Shape, shape_of
+from cachesafe_rules.shape import Request, Shape, shape_of
+from cachesafe_rules.turns import is_single
 from cachesafe_rules.volatile import volatile_in
 
 __all__ = ["MarkerOnChangingBlock"]
@@ -24,7 +28,8 @@ class MarkerOnChangingBlock(Rule):
     What is wrong
     -------------
     `cache_control` (or a `cachePoint` behind it) is on a block whose text holds a time, a random value, a counter or
-    retrieved text.
+    retrieved text. Text that is looked up for one account or customer counts where the request is one question, no
+    other block has a marker, and a block in front of it is the same for all.
 
     Why
     ---
@@ -74,6 +79,18 @@ class MarkerOnChangingBlock(Rule):
             "        {'text': 'Rules'}, {'text': f'Now: {datetime.now()}'}, {'cachePoint': {'type': 'default'}}])\n",
             (5,),
         ),
+        Example(
+            "def system_for(account_id):\n"
+            "    blocks = [{'type': 'text', 'text': RULES}]\n"
+            "    account = load_account(account_id)\n"
+            "    blocks.append({'type': 'text', 'text': f'Balance: {account.balance}'})\n"
+            "    blocks[-1]['cache_control'] = {'type': 'ephemeral'}\n"
+            "    return blocks\n\n"
+            "def ask(client, account_id, question):\n"
+            "    return client.messages.create(model='m', max_tokens=9, system=system_for(account_id),\n"
+            "                                  messages=[{'role': 'user', 'content': question}])\n",
+            (4,),
+        ),
     )
     VALID = (
         Example(
@@ -88,6 +105,14 @@ class MarkerOnChangingBlock(Rule):
             "def build(history, question):\n"
             "    newest = {'type': 'text', 'text': question, 'cache_control': {'type': 'ephemeral'}}\n"
             "    return {'model': 'm', 'messages': [*history, {'role': 'user', 'content': [newest]}]}\n"
+        ),
+        Example(
+            "def ask(client, account_id, history):\n"
+            "    # The account is the same in all of its chat.\n"
+            "    account = load_account(account_id)\n"
+            "    system = [{'type': 'text', 'text': RULES}, {'type': 'text', 'text': f'Balance: {account.balance}',\n"
+            "                                                'cache_control': {'type': 'ephemeral'}}]\n"
+            "    return client.messages.create(model='m', max_tokens=9, system=system, messages=history)\n"
         ),
     )
 
@@ -111,6 +136,41 @@ class MarkerOnChangingBlock(Rule):
                     place,
                     help=_HELP,
                 )
+        for marked, what in _system_blocks(shape):
+            if marked.span not in seen:
+                seen.add(marked.span)
+                yield Report(
+                    f"the marked block holds {what}, so each request writes a cache entry that none reads",
+                    marked.span,
+                    help=_HELP,
+                )
+
+
+def _system_blocks(shape: Shape) -> Iterator[tuple[Block, str]]:
+    """The marked blocks of system texts that change, and what of them does."""
+    for content in system_contents(shape, ("system",)):
+        blocks = blocks_of(shape, content.function, content.expr, content.span)
+        request = content.request
+        for number, block in enumerate(blocks):
+            if block.marker is None:
+                continue
+            found = next((what for one, where in block.texts if (what := changing_value(shape, where, one))), None)
+            # What is looked up for one person or thing is equal for as long as its chat lasts: without a chat, and with
+            # no other marker, what all have in common in front of it is never read.
+            alone = number and request is not None and is_single(shape, request)
+            alone = alone and sum(one.marker is not None for one in blocks) == 1
+            if found is None and request is not None and alone and not _marked_elsewhere(shape, request):
+                found = next((what for one, where in block.texts if (what := looked_up(shape, where, one))), None)
+            if found is not None:
+                yield block, found
+
+
+def _marked_elsewhere(shape: Shape, request: Request) -> bool:
+    """Whether a request has a marker outside of its system text."""
+    others = {name: value for name, value in request.fields.items() if name != "system"}
+    if "system" not in request.fields:
+        return len(markers_of(shape, request)) > 1
+    return bool(markers_of(shape, replace(request, fields=others)))
 
 
 def _marked(shape: Shape) -> Iterator[tuple[Expr, str, Span]]:

@@ -5,14 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cachesafe_rules.model import Expr, Span
+from cachesafe_rules.blocks import is_marker, marking
+from cachesafe_rules.expressions import last_part
+from cachesafe_rules.lengths import known_length
+from cachesafe_rules.model import Binding, Condition, Expr, Span
 from cachesafe_rules.shape import Request, Shape
 
-__all__ = ["Marker", "marked_blocks", "marked_lists", "markers_below", "markers_of"]
+__all__ = ["Marker", "marked_blocks", "marked_lists", "markers_below", "markers_of", "takes_away"]
 
 # Rendering order at Anthropic and Bedrock: tools, system, messages; the automatic marker of the request stands last.
 _ORDER = ("tools", "toolConfig", "system", "messages")
 _LIMIT = 400
+# More than a request may have, however long a list is.
+_MOST = 20
+_DEPTH = 14
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +31,8 @@ class Marker:
 
 
 def markers_of(shape: Shape, request: Request) -> list[Marker]:
-    """The request's markers; names are followed within the file, loops count once."""
+    """The request's markers; names and helpers are followed within the file. A loop counts as often as it is known to
+    go round, and once where that is not known."""
     found: list[Marker] = []
     for field in _ORDER:
         if field in request.fields:
@@ -38,40 +45,130 @@ def markers_of(shape: Shape, request: Request) -> list[Marker]:
 
 def markers_below(shape: Shape, function: str, root: Expr) -> list[Marker]:
     """The markers inside an expression, in the order of the source."""
-    found: list[Marker] = []
-    stack = [root]
-    seen: set[int] = set()
-    for _ in range(_LIMIT):
-        if not stack:
-            break
-        expr = stack.pop()
-        # The same name twice in a request is the same markers twice; a loop through names is not followed.
-        if id(expr) in seen:
-            continue
-        seen.add(id(expr))
+    return _Below(shape).of(function, root, _DEPTH)
+
+
+class _Below:
+    """One walk: the same name twice in a request is the same markers twice, a loop through names is not followed."""
+
+    def __init__(self, shape: Shape) -> None:
+        self._shape = shape
+        self._seen: set[int] = set()
+
+    def of(self, function: str, expr: Expr, depth: int) -> list[Marker]:
+        if id(expr) in self._seen or not depth or len(self._seen) > _LIMIT:
+            return []
+        self._seen.add(id(expr))
         if expr.kind in ("name", "attribute"):
-            value = shape.resolve(function, expr)
-            below = [value] if value is not expr else []
-            for call in shape.mutations(function, expr):
-                if call.args and call.name.endswith((".append", ".extend")) and not call.conditions:
-                    below.append(call.args[0])
-        elif expr.kind == "dict":
+            return self._named(function, expr, depth - 1)
+        if expr.kind == "dict":
             marker = expr.entries.get("cache_control") or expr.entries.get("cachePoint")
-            below = [value for key, value in expr.entries.items() if key not in ("cache_control", "cachePoint")]
-            if marker is not None and not _is_none(marker):
-                # Placed behind the block's own parts, as the provider does.
-                found.append(Marker(marker.span, _ttl(shape, function, marker), expr))
-        elif expr.kind in ("list", "tuple", "star") or (expr.kind == "operation" and expr.name == "+"):
-            below = expr.items
-        elif expr.call is not None and expr.call.name in ("dict", "list"):
-            below = [*expr.call.args, *expr.call.keywords.values()]
-            marker = expr.call.keywords.get("cache_control")
-            if marker is not None and not _is_none(marker):
-                found.append(Marker(marker.span, _ttl(shape, function, marker), expr))
-        else:
-            below = []
-        stack.extend(reversed(below))
-    return found
+            inner = [value for key, value in expr.entries.items() if key not in ("cache_control", "cachePoint")]
+            # Placed behind the block's own parts, as the provider does.
+            return [*self._all(function, inner, depth), *self._made(function, marker, expr)]
+        if expr.kind in ("list", "tuple", "star") or (expr.kind == "operation" and expr.name == "+"):
+            return self._all(function, expr.items, depth)
+        if expr.kind == "comprehension" and len(expr.generators) == 1 and not expr.generators[0].tests:
+            length = known_length(self._shape, function, expr.generators[0].iterable)
+            return self._times(self.of(function, expr.items[-1], depth - 1), length)
+        call = expr.call
+        if call is None:
+            return []
+        if call.name in ("dict", "list"):
+            inner = [*call.args, *call.keywords.values()]
+            return [*self._all(function, inner, depth), *self._made(function, call.keywords.get("cache_control"), expr)]
+        local = self._shape.local_function(call, function)
+        if not local:
+            return []
+        # Of several results one is sent.
+        results = [item.value for item in self._shape.returns(local) if item.value is not None]
+        return max((_Below(self._shape).of(local, value, depth - 2) for value in results), key=len, default=[])
+
+    def _all(self, function: str, exprs: list[Expr], depth: int) -> list[Marker]:
+        return [marker for expr in exprs for marker in self.of(function, expr, depth - 1)]
+
+    def _made(self, function: str, marker: Expr | None, block: Expr) -> list[Marker]:
+        if marker is None or _is_none(marker):
+            return []
+        return [Marker(marker.span, _ttl(self._shape, function, marker), block)]
+
+    def _times(self, once: list[Marker], length: int | None) -> list[Marker]:
+        """The markers of a loop; those of one that is not known to mark each time are single ones."""
+        certain = all(is_marker(_marker_in(marker.block)) for marker in once)
+        return once if length is None or not certain or takes_away(self._shape) else once * min(length, _MOST)
+
+    def _named(self, function: str, name: Expr, depth: int) -> list[Marker]:
+        shape = self._shape
+        value = shape.resolve(function, name)
+        bound = shape.bindings(function, name)
+        home = bound[0].function if bound else function
+        outer = bound[0].conditions if bound else ()
+        # Begun in two places, as in both branches of a choice, it is two lists.
+        single = sum(item.operator == "=" for item in bound) == 1
+        found = self.of(home, value, depth) if value is not name else []
+        for call in shape.mutations(home, name):
+            inner = tuple(c for c in call.conditions if c not in outer)
+            added = last_part(call.name) in ("append", "extend", "insert") and call.args and (single or not inner)
+            if added:
+                found += self._grown(home, name, call.args[-1], inner, depth)
+        for item in bound:
+            if item.operator == "+=" and item.value is not None and single:
+                inner = tuple(c for c in item.conditions if c not in outer)
+                found += self._grown(home, name, item.value, inner, depth)
+        if not found:
+            found = [
+                Marker(item.span, _ttl(shape, home, item.value), item.value)
+                for item in marking(shape)
+                if item.value is not None and item.function == home and _is_block_of(item, name) and not item.conditions
+            ]
+        return found
+
+    def _grown(
+        self, function: str, name: Expr, value: Expr, conditions: tuple[Condition, ...], depth: int
+    ) -> list[Marker]:
+        """What is added to a list; under a test it is not certain, in a loop as often as that goes round."""
+        if any(condition.kind != "for" for condition in conditions) or len(conditions) > 1:
+            return []
+        if not conditions:
+            return self.of(function, value, depth)
+        loop = conditions[0]
+        length = known_length(self._shape, function, loop.test) if loop.test is not None else None
+        if length is None or _looks_at_length(self._shape, function, name, loop):
+            return []
+        return self._times(self.of(function, value, depth), length)
+
+
+def _marker_in(block: Expr) -> Expr | None:
+    fields = block.call.keywords if block.call is not None else block.entries
+    return fields.get("cache_control") or fields.get("cachePoint")
+
+
+def _is_block_of(marking: Binding, name: Expr) -> bool:
+    """`name[0]["cache_control"] = …`"""
+    block = marking.target.items[0] if marking.target is not None else None
+    return block is not None and block.kind == "subscript" and block.items[0].name == name.name
+
+
+def _looks_at_length(shape: Shape, function: str, name: Expr, loop: Condition) -> bool:
+    """Whether a loop asks how long the list has become, to stop in time."""
+    return any(
+        call.name == "len" and call.function == function and call.args and call.args[0].name == name.name
+        for call in shape.view.calls
+        if any(condition.test is loop.test for condition in call.conditions)
+    )
+
+
+def takes_away(shape: Shape) -> bool:
+    """Whether the file takes markers off again."""
+    taken = any(
+        item.operator == "del" and item.target is not None and item.target.kind == "subscript"
+        and item.target.items[1].value == "cache_control"
+        for item in shape.view.bindings
+    )  # fmt: skip
+    return taken or any(
+        last_part(call.name) == "pop" and call.args and call.args[0].value == "cache_control"
+        for call in shape.view.calls
+    )
 
 
 def marked_lists(shape: Shape) -> Iterator[tuple[Expr, str]]:

@@ -9,9 +9,10 @@ from cachesafe_rules.changing import is_local, takes_turn
 from cachesafe_rules.expressions import is_constant_name, last_part, name_words, words
 from cachesafe_rules.model import Expr, Span
 from cachesafe_rules.needles import CHAT
-from cachesafe_rules.one_chat import differs, has_two, ifs_in, is_sent_on, looked_at
+from cachesafe_rules.one_chat import differs, goes_round, has_two, ifs_in, is_sent_on, looked_at, varied
+from cachesafe_rules.picks import by_kind
 from cachesafe_rules.shape import Part, Request, Shape, shape_of
-from cachesafe_rules.tools_per_turn import by_kind, tested
+from cachesafe_rules.tools_per_turn import tested
 from cachesafe_rules.turns import is_chat, is_setup, is_side_call, sent_again
 
 __all__ = ["ModelPerCall"]
@@ -143,7 +144,7 @@ class ModelPerCall(Rule):
 
 def _found(shape: Shape) -> Iterator[tuple[Span, str, str, bool]]:
     for request in shape.requests:
-        if is_setup(request.function) or is_side_call(request.function):
+        if is_setup(request.function) or (is_side_call(request.function) and not goes_round(shape, request)):
             continue
         if sent_again(shape, request.function, request.conditions) or not is_chat(shape, request):
             continue
@@ -159,14 +160,17 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str, bool]]:
                         continue
                     why = _chosen(shape, part) or (
                         None
-                        if part.expr.kind in ("name", "attribute") and shape.bindings(part.function, part.expr)
-                        else tested(shape, part.function, part.conditions, request.conditions) or _by_image(shape, part)
+                        if part.expr.kind in ("name", "attribute")
+                        and any(item.function for item in shape.bindings(part.function, part.expr))
+                        else tested(shape, part.function, part.conditions, request.conditions)
+                        or _by_image(shape, part)
+                        or _by_round(shape, request, part, parts)
                     )
                     # One report for both branches of a choice.
                     tests = {id(condition.test) for condition in part.conditions}
                     if why and not (tests & done):
                         done |= tests
-                        yield part.span, what, why, _shown(shape, request, part, parts)
+                        yield _place(shape, part, parts), what, why, _shown(shape, request, part, parts)
 
     senders: dict[str, list[Request]] = {}
     for request in shape.requests:
@@ -186,6 +190,26 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str, bool]]:
             choices = ifs_in(binding.conditions)
             shown = any(differs(shape, request, choices) for request in senders[binding.function])
             yield binding.span, "model" if key in _MODEL else "reasoning effort", why, shown
+
+
+def _place(shape: Shape, part: Part, parts: Sequence[Part]) -> Span:
+    """Where a choice is told: of a helper's word for a level, where the helper is called."""
+    for other in parts if part.expr.kind == "constant" else ():
+        call = other.expr.call
+        if call is not None and shape.local_function(call, other.function) == part.function:
+            return other.span
+    return part.span
+
+
+def _by_round(shape: Shape, request: Request, part: Part, parts: Sequence[Part]) -> str | None:
+    """What the loop of a chat counts or sets, and a choice looks at; of a call that stands elsewhere its name must say
+    that it chooses."""
+    call = part.expr.call
+    if call is not None and (shape.local_function(call, part.function) or _PICKING.isdisjoint(name_words(call.name))):
+        return None
+    if call is None and part.expr.kind != "subscript" and not has_two(shape, parts):
+        return None
+    return varied(shape, request, looked_at(shape, request, part))
 
 
 def _shown(shape: Shape, request: Request, part: Part, parts: Sequence[Part]) -> bool:

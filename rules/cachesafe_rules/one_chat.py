@@ -14,7 +14,7 @@ from cachesafe_rules.kept import holds_sent
 from cachesafe_rules.model import Call, Condition, Expr
 from cachesafe_rules.shape import SEND, Part, Request, Shape
 
-__all__ = ["differs", "has_two", "ifs_in", "is_sent", "is_sent_on", "looked_at"]
+__all__ = ["differs", "goes_round", "has_two", "ifs_in", "is_sent", "is_sent_on", "looked_at", "turned_later", "varied"]
 
 _GROWS = frozenset({"append", "extend", "insert", "appendleft"})
 # A loop of these sends the same request once more.
@@ -22,7 +22,8 @@ _AGAIN = frozenset({"attempt", "attempts", "retry", "retries", "tries", "trial",
 # Calls that look at what a text says, beside the functions of the file.
 _LOOKS = frozenset(
     {"len", "any", "all", "bool", "sum", "lower", "upper", "strip", "startswith", "endswith", "split", "count",
-     "casefold", "search", "match", "findall", "get", "min", "max", "str", "isdigit", "find"}
+     "casefold", "search", "match", "findall", "get", "min", "max", "str", "isdigit", "find", "embed", "embed_query",
+     "encode"}
 )  # fmt: skip
 # Words of calls that ask a model: `stream_chat`, `get_llm_response`.
 _ASKS = frozenset({"chat", "stream", "complete", "completion", "completions", "generate", "invoke", "llm"})
@@ -59,6 +60,60 @@ def is_sent_on(shape: Shape, request: Request) -> bool:
     """Whether a request continues a chat: a loop lets its list grow, or the list was there before."""
     lists = _chat_lists(shape, request)
     return any(_is_old(shape, part) for part in lists) or bool(_loops(shape, request, lists))
+
+
+def goes_round(shape: Shape, request: Request) -> bool:
+    """Whether a loop sends a request again and again with a list that it lets grow: this is the chat itself, whatever
+    its function is called."""
+    return bool(_loops(shape, request, _chat_lists(shape, request)))
+
+
+def varied(shape: Shape, request: Request, tests: Looks) -> str | None:
+    """What the loop of a chat counts or sets that tests in its function read, as spelt."""
+    loops = _loops(shape, request, _chat_lists(shape, request))
+    read = _read(shape, request.function, tests) if loops else ()
+    return next((e.name for e, _ in read if any(_varies(shape, request.function, e, loop) for loop in loops)), None)
+
+
+def turned_later(shape: Shape, request: Request, conditions: Iterable[Condition]) -> str | None:
+    """What the loop of a chat counts or sets that turns a test around a place in the middle of it: `failures > 1`,
+    `stuck`. What holds in the first round already (`not loaded`, `step == 0`) is no such test."""
+    held = list(conditions)
+    for loop in _loops(shape, request, _chat_lists(shape, request)):
+        inside = next((n for n, item in enumerate(held) if item.test is loop.test), None)
+        if inside is None:
+            continue
+        for item in held[inside + 1 :]:
+            if item.kind != "if" or item.negated or item.test is None:
+                continue
+            for part in _late(item.test):
+                if _varies(shape, request.function, part, loop) and _is_idle(shape, request.function, part, loop):
+                    return part.name
+    return None
+
+
+def _late(test: Expr) -> Iterator[Expr]:
+    """The names that a test finds grown or set."""
+    if test.kind == "operation" and test.name == "and":
+        for item in test.items:
+            yield from _late(item)
+    elif test.kind == "operation" and test.name in (">", ">=", "==", "<", "<=") and len(test.items) == 2:
+        grown, other = test.items if test.name not in ("<", "<=") else test.items[::-1]
+        if not (other.kind == "constant" and other.value in (0, None, "", False) and test.name != ">"):
+            yield grown
+    elif _is_named(test):
+        yield test
+
+
+def _is_idle(shape: Shape, function: str, name: Expr, loop: Condition) -> bool:
+    """Whether a name begins with nothing: 0, False, None, or as the number of the round."""
+    begun = [
+        item for item in shape.bindings(function, name) if item.operator == "=" and not _is_in(item.conditions, loop)
+    ]
+    counted = loop.target is not None and any(part.name == name.name for part in walk(loop.target))
+    return counted or any(
+        item.value is not None and item.value.kind == "constant" and not item.value.value for item in begun
+    )
 
 
 def ifs_in(conditions: Iterable[Condition], known: Iterable[Condition] = ()) -> Looks:

@@ -77,6 +77,7 @@ class Shape:
     _bindings: dict[tuple[str, str], list[Binding]] = field(default_factory=dict)
     _mutations: dict[tuple[str, str], list[Call]] = field(default_factory=dict)
     _returns: dict[str, list[Binding]] = field(default_factory=dict)
+    _methods: dict[str, Span] = field(default_factory=dict)
 
     # Names
 
@@ -120,7 +121,20 @@ class Shape:
             name = f"{known.owner}.{name.partition('.')[2]}".lstrip(".")
         elif f"{function}.{name}" in self.view.functions:
             return f"{function}.{name}"
-        return name if name in self.view.functions else ""
+        if name in self.view.functions:
+            return name
+        return self._method(call.name, function)
+
+    def _method(self, name: str, function: str) -> str:
+        """The method of a class of this file that `picker.pick()` runs, where `picker` is bound once, to an object that
+        is made of it."""
+        root, _, method = name.rpartition(".")
+        if not root or method not in self._methods:
+            return ""
+        kind = "attribute" if "." in root else "name"
+        made = self.resolve(function, Expr(kind, self._methods[method], name=root)).call
+        found = f"{made.name}.{method}" if made is not None else ""
+        return found if found in self.view.functions else ""
 
     def callers(self, function: str) -> list[Call]:
         """The calls of this file that run a function of it."""
@@ -148,6 +162,7 @@ class Shape:
     # Reading the view
 
     def read(self) -> None:
+        self._methods = {last_part(name): known.span for name, known in self.view.functions.items() if known.owner}
         for binding in self.view.bindings:
             if binding.operator in ("return", "yield"):
                 self._returns.setdefault(binding.function, []).append(binding)

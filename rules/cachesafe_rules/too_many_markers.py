@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.expressions import is_history, last_part
-from cachesafe_rules.markers import Marker, marked_lists, markers_below, markers_of
+from cachesafe_rules.blocks import is_marker
+from cachesafe_rules.expressions import is_history, last_part, walk
+from cachesafe_rules.lengths import known_length
+from cachesafe_rules.markers import Marker, marked_lists, markers_below, markers_of, takes_away
 from cachesafe_rules.model import Binding, Condition, Span, Step
 from cachesafe_rules.needles import MARKERS
 from cachesafe_rules.shape import Shape, shape_of
@@ -26,8 +28,8 @@ class TooManyMarkers(Rule):
     What is wrong
     -------------
     Five or more blocks of one request carry `cache_control` (or are a `cachePoint`), or a loop marks every message.
-    Counted are markers that are written in one request, and in a loop that the function which sends it runs over all of
-    its messages, without a test or a count.
+    Counted are markers that are written in one request, as often as a loop over a list makes them whose length the file
+    shows, and in a loop that the function which sends it runs over all of its messages, without a test or a count.
 
     Why
     ---
@@ -72,6 +74,15 @@ class TooManyMarkers(Rule):
             "    return client.messages.create(model='m', max_tokens=9, messages=marked)\n",
             (2, 3),
         ),
+        Example(
+            "PARTS = ['terms', 'prices', 'annex', 'privacy', 'service']\n\n"
+            "def build(client, messages):\n"
+            "    blocks = []\n"
+            "    for part in PARTS:\n"
+            "        blocks.append({'type': 'text', 'text': TEXTS[part], 'cache_control': {'type': 'ephemeral'}})\n"
+            "    return client.messages.create(model='m', max_tokens=9, system=blocks, messages=messages)\n",
+            (6,),
+        ),
     )
     VALID = (
         Example(
@@ -94,6 +105,15 @@ class TooManyMarkers(Rule):
             "        if number == len(messages) - 1:\n"
             "            message['content'][-1]['cache_control'] = {'type': 'ephemeral'}\n"
             "    return client.messages.create(model='m', max_tokens=9, messages=messages)\n"
+        ),
+        Example(
+            "PARTS = ['terms', 'prices', 'annex', 'privacy', 'service']\n\n"
+            "def build(client, messages):\n"
+            "    blocks = []\n"
+            "    for part in PARTS:\n"
+            "        blocks.append({'type': 'text', 'text': TEXTS[part]})\n"
+            "    blocks[-1]['cache_control'] = {'type': 'ephemeral'}\n"
+            "    return client.messages.create(model='m', max_tokens=9, system=blocks, messages=messages)\n"
         ),
     )
 
@@ -124,9 +144,21 @@ def _report(markers: list[Marker], span: Span) -> Report:
     return Report(
         f"{len(markers)} cache markers in one request: more than {_LIMIT} are an error",
         span,
-        steps=tuple(Step(m.span.filename, m.span.row, f"marker {n}") for n, m in enumerate(markers, 1)),
+        steps=_steps(markers),
         help=_HELP,
     )
+
+
+def _steps(markers: list[Marker]) -> tuple[Step, ...]:
+    """One for each place: what a loop makes stands in one."""
+    steps = []
+    numbers: dict[Span, list[int]] = {}
+    for number, marker in enumerate(markers, 1):
+        numbers.setdefault(marker.span, []).append(number)
+    for span, several in numbers.items():
+        told = f"marker {several[0]}" if len(several) == 1 else f"markers {several[0]} to {several[-1]}"
+        steps.append(Step(span.filename, span.row, told))
+    return tuple(steps)
 
 
 def _in_loops(shape: Shape) -> Iterator[Span]:
@@ -144,6 +176,12 @@ def _in_loops(shape: Shape) -> Iterator[Span]:
             and binding.function in sending
         ):
             yield binding.span
+    for binding in shape.view.bindings:
+        if _marks_known(shape, binding) and (
+            binding.function in {"", *sending}
+            or any(call.function in sending for call in shape.callers(binding.function))
+        ):
+            yield binding.span
     for part in shape.parts:
         if part.expr.kind == "comprehension" and not any(g.tests for g in part.expr.generators):
             inner = [part.expr.items[-1]]
@@ -154,6 +192,20 @@ def _in_loops(shape: Shape) -> Iterator[Span]:
                     break
                 if expr.kind in ("dict", "list"):
                     inner += [*expr.entries.values(), *expr.items]
+
+
+def _marks_known(shape: Shape, binding: Binding) -> bool:
+    """`for block in BLOCKS: block["cache_control"] = …`, of more blocks than a request may mark."""
+    target, loops = binding.target, binding.conditions
+    if target is None or target.kind != "subscript" or target.items[1].value != "cache_control":
+        return False
+    if len(loops) != 1 or loops[0].kind != "for" or loops[0].test is None or not is_marker(binding.value):
+        return False
+    named = target.items[0].name is not None and any(
+        part.name == target.items[0].name for part in walk(loops[0].target or target)
+    )
+    length = known_length(shape, binding.function, loops[0].test) if named else None
+    return length is not None and length > _LIMIT and not takes_away(shape)
 
 
 def _each_message(shape: Shape, binding: Binding) -> bool:

@@ -5,22 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.changing import takes_turn
-from cachesafe_rules.expressions import is_constant_name, last_part, name_words, walk, words
-from cachesafe_rules.model import Condition, Expr, Span
+from cachesafe_rules.expressions import last_part, walk
+from cachesafe_rules.model import Call, Condition, Expr, Span
 from cachesafe_rules.needles import CHAT
-from cachesafe_rules.one_chat import differs, has_two, ifs_in, looked_at
-from cachesafe_rules.shape import Part, Request, Shape, shape_of
-from cachesafe_rules.turns import is_chat, is_setup, is_side_call, is_switch, turn_test
+from cachesafe_rules.one_chat import differs, goes_round, has_two, ifs_in, looked_at, turned_later
+from cachesafe_rules.picks import picked
+from cachesafe_rules.shape import SEND, Part, Request, Shape, shape_of
+from cachesafe_rules.turns import is_chat, is_setup, is_side_call, is_single, is_switch, turn_test
 
 __all__ = ["ToolsPerTurn"]
 
 _FIELDS = ("tools", "functions")
-_KIND = frozenset(
-    {"kind", "category", "intent", "difficulty", "complexity", "topic", "task", "question", "stage", "phase", "state"}
-)
-# What is found by a text is another thing for another text; of what is selected that must be seen.
-_FINDING = frozenset({"retrieve", "search", "query", "similarity", "similar", "nearest", "relevant", "rank"})
+# What takes something out of a list of tools.
+_TAKES = frozenset({"remove", "pop", "clear"})
 _HELP = (
     "send all tools in one fixed order for the whole chat and steer with tool_choice or allowed_tools; "
     "where a tool must be added later, use the provider's deferred tools"
@@ -170,7 +167,9 @@ _Found = tuple[Span, str, str, bool]
 
 def _found(shape: Shape) -> Iterator[_Found]:
     for request in shape.requests:
-        if is_setup(request.function) or is_side_call(request.function) or not is_chat(shape, request):
+        if is_setup(request.function) or not is_chat(shape, request):
+            continue
+        if is_side_call(request.function) and not goes_round(shape, request):
             continue
         for field in _FIELDS:
             if field in request.fields:
@@ -178,9 +177,15 @@ def _found(shape: Shape) -> Iterator[_Found]:
     for call in shape.view.calls:
         # LangChain: the tools are bound to the model, and the request is sent in the same function.
         if last_part(call.name) == "bind_tools" and call.args and not is_setup(call.function):
-            for part in shape.flow_of_field(call.args[0], call.function, call.conditions):
-                if why := _chosen(shape, part, call.conditions):
-                    yield part.span, why, part.function, False
+            parts = shape.flow_of_field(call.args[0], call.function, call.conditions)
+            sent = list(_invoked(shape, call))
+            if sent and all(is_single(shape, request) for request in sent):
+                continue
+            for part, reason, calls in _choices(shape, parts, call.conditions):
+                shown = any(_shown(shape, request, one, parts) for request in sent for one in (part, *calls))
+                yield part.span, reason, part.function, shown
+            for request in sent:
+                yield from _turned(shape, request, parts)
     for binding in shape.view.bindings:
         target, value = binding.target, binding.value
         if (
@@ -191,7 +196,7 @@ def _found(shape: Shape) -> Iterator[_Found]:
                 and last_part(target.name) == "tools"
             )
             and not is_setup(binding.function)
-            and (why := _picked(shape, binding.function, value))
+            and (why := picked(shape, binding.function, value))
         ):
             yield binding.span, why, binding.function, False
     senders: dict[str, list[Request]] = {}
@@ -230,11 +235,57 @@ def _asks_for(test: Expr, key: Expr) -> bool:
 
 def _field(shape: Shape, request: Request, value: Expr) -> Iterator[_Found]:
     parts = shape.flow_of_field(value, request.function, request.conditions)
+    for part, why, calls in _choices(shape, parts, request.conditions):
+        if not _set_elsewhere(shape, part, request.function):
+            shown = any(_shown(shape, request, one, parts) for one in (part, *calls))
+            yield part.span, why, part.function, shown
+    yield from _turned(shape, request, parts)
+
+
+def _choices(
+    shape: Shape, parts: Sequence[Part], known: tuple[Condition, ...]
+) -> Iterator[tuple[Part, str, list[Part]]]:
+    """The parts that something of the turn chooses, with what that is; the calls of a helper that chooses itself are
+    given with what it chooses."""
+    chosen = [(part, why) for part in parts if (why := _chosen(shape, part, known))]
+    inside = {part.function for part, _ in chosen}
+    calls: dict[str, list[Part]] = {}
+    for part, _ in chosen:
+        local = shape.local_function(part.expr.call, part.function) if part.expr.call is not None else ""
+        if local in inside:
+            calls.setdefault(local, []).append(part)
+    for part, why in chosen:
+        if not any(part is call for several in calls.values() for call in several):
+            yield part, why, calls.get(part.function, [])
+
+
+def _turned(shape: Shape, request: Request, parts: Sequence[Part]) -> Iterator[_Found]:
+    """What the loop of a chat adds to the tools, takes away or puts in their place in the middle of it."""
+    several = has_two(shape, parts)
     for part in parts:
-        if _set_elsewhere(shape, part, request.function):
+        gone_through = any(condition.test is part.expr for condition in part.conditions)
+        if part.function != request.function or gone_through or not (part.element or several):
             continue
-        if why := _chosen(shape, part, request.conditions):
-            yield part.span, why, part.function, _shown(shape, request, part, parts)
+        if why := turned_later(shape, request, part.conditions):
+            yield part.span, why, part.function, True
+    for name in {part.expr.name: part.expr for part in parts if part.expr.kind == "name"}.values():
+        for call in shape.mutations(request.function, name):
+            if last_part(call.name) in _TAKES and (why := turned_later(shape, request, call.conditions)):
+                yield call.span, why, request.function, True
+
+
+def _invoked(shape: Shape, bound: Call) -> Iterator[Request]:
+    """The requests that a function sends with the model that it binds tools to."""
+    for call in shape.view.calls:
+        if call.function != bound.function or call.receiver is None or last_part(call.name) not in SEND:
+            continue
+        model = shape.resolve(call.function, call.receiver)
+        given = call.args[0] if call.args else call.keywords.get("input")
+        if given is not None and any(part.call is bound for part in walk(model)):
+            messages = given.entries.get("messages", given)
+            yield Request(
+                {"messages": messages, "tools": bound.args[0]}, call.function, call.span, call.conditions, call
+            )
 
 
 def _shown(shape: Shape, request: Request, part: Part, parts: Sequence[Part]) -> bool:
@@ -294,36 +345,13 @@ def _chosen(shape: Shape, part: Part, known: tuple[Condition, ...]) -> str | Non
             for test in generator.tests:
                 if why := turn_test(shape, part.function, test):
                     return why
-    if why := _picked(shape, part.function, expr):
+    if why := picked(shape, part.function, expr):
         return why
-    if expr.kind in ("name", "attribute") and not part.element:
+    if (
+        expr.kind in ("name", "attribute")
+        and not part.element
+        and any(item.function for item in shape.bindings(part.function, expr))
+    ):
         # The tests are read where the name gets its value.
         return None
     return tested(shape, part.function, part.conditions, known) or _switched(shape, part, known)
-
-
-def _picked(shape: Shape, function: str, expr: Expr) -> str | None:
-    """A search for tools by the newest text, or a table that is asked for its kind."""
-    if expr.kind == "subscript" and is_constant_name(expr.items[0]):
-        return by_kind(shape, function, expr.items[1])
-    call = expr.call
-    if call is None:
-        return None
-    if last_part(call.name) == "get" and call.receiver is not None and is_constant_name(call.receiver) and call.args:
-        return by_kind(shape, function, call.args[0])
-    given = (*call.args, *call.keywords.values())
-    if _FINDING.isdisjoint(name_words(last_part(call.name))) or shape.local_function(call, function):
-        return None
-    return f"{call.name}()" if any(takes_turn(shape, function, arg) for arg in given) else None
-
-
-def by_kind(shape: Shape, function: str, key: Expr) -> str | None:
-    """The key of a table that is the kind of the question, a phase or a counter."""
-    called = key.call
-    if called is not None and any(takes_turn(shape, function, arg) for arg in called.args):
-        return f"{called.name}()"
-    if shape.is_parameter(function, key) and not _KIND.isdisjoint(words(key)):
-        return key.name
-    if key.kind == "operation":
-        return turn_test(shape, function, key)
-    return None
