@@ -22,6 +22,7 @@ from pytest_cachesafe.lint.flow.marks import handed_over, new_mark
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.operators import added
 from pytest_cachesafe.lint.flow.places import elsewhere
+from pytest_cachesafe.lint.flow.requests import returned_request
 from pytest_cachesafe.lint.flow.text import shown
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
@@ -158,6 +159,8 @@ def _return(engine: Engine, frame: Frame, stmt: ast.Return) -> None:
     value = evaluate(engine, frame, stmt.value)
     handed_over(engine, frame, value)
     function = frame.function
+    if isinstance(stmt.value, ast.Tuple) and isinstance(value.shape, ListShape):
+        returned_request(engine, frame, stmt.value, value.shape)
     if function is not None and not function.is_tool:
         for decorator in function.decorators:
             words = sinks.PROMPT_DECORATORS.get(decorator.rsplit(".", 1)[-1])

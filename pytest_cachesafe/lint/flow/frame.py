@@ -34,11 +34,13 @@ class ParamSink(NamedTuple):
 class Summary:
     """What callers need to know of a function."""
 
-    __slots__ = ("returns", "sinks", "writes")
+    __slots__ = ("returns", "runs", "sinks", "writes")
 
     def __init__(self) -> None:
         self.returns: Value = NOTHING
         self.sinks: dict[tuple[str, str, str], ParamSink] = {}
+        # The parameter that is run as a command.
+        self.runs = ""
         # What a method sets on its object, in terms of its parameters.
         self.writes: dict[str, Value] = {}
 

@@ -83,7 +83,8 @@ def dict_arrivals(engine: Engine, frame: Frame, node: ast.AST, value: Value, nod
         if mark is not None:
             return Value(value.atoms, DictShape(fields, mark))
         return value
-    for key in fields:
+    told = bool(fields.keys() & (sinks.SYSTEM_KEYS | sinks.KEYS_BESIDE.keys())) and _is_published(frame, node)
+    for key in () if told else fields:
         beside = sinks.KEYS_BESIDE.get(key)
         if (key in sinks.SYSTEM_KEYS or (beside is not None and beside & fields.keys())) and key in nodes:
             arrive(engine, frame, nodes[key], fields[key], f"{key!r} of a request")
@@ -99,6 +100,16 @@ def dict_arrivals(engine: Engine, frame: Frame, node: ast.AST, value: Value, nod
     if "tools" in fields and "tools" in nodes and not stored and sent:
         tools(engine, frame, nodes["tools"], fields["tools"])
     return value
+
+
+def _is_published(frame: Frame, node: ast.AST) -> bool:
+    """Whether a dict is told to a bus or a screen where it stands: `hub.publish(topic, {…})`, by an object that keeps no
+    model."""
+    for part in ast.walk(frame.stmt) if frame.stmt is not None else ():
+        if isinstance(part, ast.Call) and sinks.PUBLISHES.match(dotted_name(part.func).rpartition(".")[2]):
+            if any(arg is node for arg in (*part.args, *(keyword.value for keyword in part.keywords))):
+                return True
+    return False
 
 
 def tools(engine: Engine, frame: Frame, node: ast.AST, value: Value) -> None:

@@ -52,6 +52,8 @@ CALLS: dict[str, tuple[str, str]] = {
     "django.utils.timezone.now": ("clock", "microsecond"),
     "django.utils.timezone.localtime": ("clock", "microsecond"),
     "django.utils.timezone.localdate": ("clock", "day"),
+    "homeassistant.util.dt.now": ("clock", "microsecond"),
+    "homeassistant.util.dt.utcnow": ("clock", "microsecond"),
     "pandas.Timestamp.now": ("clock", "microsecond"),
     "pandas.Timestamp.today": ("clock", "microsecond"),
     "whenever.Instant.now": ("clock", "microsecond"),
