@@ -22,6 +22,7 @@ from pytest_cachesafe.lint.flow.marks import handed_over, new_mark
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.operators import added
 from pytest_cachesafe.lint.flow.places import elsewhere
+from pytest_cachesafe.lint.flow.replies import kept_of_reply
 from pytest_cachesafe.lint.flow.requests import returned_request
 from pytest_cachesafe.lint.flow.text import shown
 from pytest_cachesafe.lint.flow.values import (
@@ -78,7 +79,7 @@ def _assign(engine: Engine, frame: Frame, stmt: ast.Assign) -> None:
             order = {k: a.at(added_to) for k, a in order.items()}
             value = Value(merge(value.atoms, order), value.shape, value.latent)
     for target in stmt.targets:
-        assign(engine, frame, target, value, stmt.value)
+        assign(engine, frame, target, kept_of_reply(engine, frame, target, stmt.value, value), stmt.value)
 
 
 def _annotated_assign(engine: Engine, frame: Frame, stmt: ast.AnnAssign) -> None:

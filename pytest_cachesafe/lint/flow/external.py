@@ -14,6 +14,7 @@ from pytest_cachesafe.lint.flow.construct import text_object
 from pytest_cachesafe.lint.flow.containers import container_call
 from pytest_cachesafe.lint.flow.convert import converted, formatted_clock, handed_on, replaces
 from pytest_cachesafe.lint.flow.derive import ordered
+from pytest_cachesafe.lint.flow.expanded import REPLACERS, expanded
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.mutate import shuffled
 from pytest_cachesafe.lint.flow.personal import environment
@@ -124,6 +125,8 @@ def external(
         sources.MEMORY_CALLS.match(last) and not (sources.MEMORY_WRITERS.match(last) and _is_text_given(arguments))
     ) or sources.MEMORY_OWNERS.search(spelt):
         return engine.source(frame, node, "memory", "call", f"{last}()")
+    if last in REPLACERS and name.partition(".")[0] in ("re", "regex"):
+        return expanded(engine, frame, node, arguments, 1)
     made = converted(engine, frame, node, name, last, arguments)
     if made is not None:
         return made
