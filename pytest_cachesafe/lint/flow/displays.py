@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, orders, unordered
@@ -12,6 +13,7 @@ from pytest_cachesafe.lint.flow.derive import ANY_KEY, is_record, iterated, take
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.marks import list_positions
 from pytest_cachesafe.lint.flow.messages import dict_arrivals
+from pytest_cachesafe.lint.flow.parts import handed_order
 from pytest_cachesafe.lint.flow.values import Const, DictShape, ListShape, Value, whole
 
 if TYPE_CHECKING:
@@ -98,10 +100,11 @@ def _numbers(node: ast.Set) -> bool:
 def evaluate_comprehension(engine: Engine, frame: Frame, node: Any) -> Value:
     """Comprehensions and generators: the order of what is iterated stays."""
     saved = frame.fork()
-    order = EMPTY
+    order = handed = EMPTY
     for generator in node.generators:
         source = evaluate(engine, frame, generator.iter)
         order = merge(order, orders(iterated(source).atoms))
+        handed = merge(handed, handed_order(source))
         bind(engine, frame, generator.target, taken(source))
         for test in generator.ifs:
             evaluate(engine, frame, test)
@@ -117,4 +120,7 @@ def evaluate_comprehension(engine: Engine, frame: Frame, node: Any) -> Value:
     frame.env.update(saved)
     if isinstance(node, ast.SetComp):
         return Value(unordered(item.all_atoms()), None, set_source(engine, frame, node, "a set"))
+    if isinstance(item.shape, (Const, NoneType)):
+        # Of rows of text; messages and records are read one by one.
+        order = merge(order, handed)
     return Value(order, ListShape((item,), False))

@@ -12,7 +12,7 @@ from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.flow.apply import call_function
 from pytest_cachesafe.lint.flow.arrive import arrive
 from pytest_cachesafe.lint.flow.assign import assign, named_text
-from pytest_cachesafe.lint.flow.atoms import Atom, merge, orders
+from pytest_cachesafe.lint.flow.atoms import EMPTY, Atom, merge, orders
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.classes import find_method
 from pytest_cachesafe.lint.flow.definitions import define_class, define_function, import_from, import_modules
@@ -21,6 +21,7 @@ from pytest_cachesafe.lint.flow.evaluate import DEEPEST, evaluate
 from pytest_cachesafe.lint.flow.marks import handed_over, new_mark
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.operators import added
+from pytest_cachesafe.lint.flow.parts import handed_order
 from pytest_cachesafe.lint.flow.places import elsewhere
 from pytest_cachesafe.lint.flow.replies import kept_of_reply
 from pytest_cachesafe.lint.flow.requests import returned_request
@@ -68,12 +69,12 @@ def run_body(engine: Engine, frame: Frame, body: list[ast.stmt]) -> None:
 
 def _assign(engine: Engine, frame: Frame, stmt: ast.Assign) -> None:
     value = evaluate(engine, frame, stmt.value)
-    if frame.orders and isinstance(stmt.value, (ast.BinOp, ast.JoinedStr)):
+    if (frame.orders or frame.handed) and isinstance(stmt.value, (ast.BinOp, ast.JoinedStr)):
         # `text = text + part` in a loop.
         own = {t.id for t in stmt.targets if isinstance(t, ast.Name)}
         name = next((n.id for n in ast.walk(stmt.value) if isinstance(n, ast.Name) and n.id in own), "")
         counts = isinstance(stmt.value, ast.BinOp) and _counts(stmt.value.right, NOTHING)
-        order = frame.collected(name) if name and not counts else None
+        order = frame.collected_text(name) if name and not counts else None
         if order:
             added_to = Step(frame.module.name, stmt.lineno, f"added to {name}")
             order = {k: a.at(added_to) for k, a in order.items()}
@@ -124,7 +125,10 @@ def _augmented(engine: Engine, frame: Frame, stmt: ast.AugAssign) -> None:
         counted = engine.source(frame, stmt.target, "state", "call", f"{spelt}, which is counted up,")
         new = Value(merge(new.atoms, counted.atoms))
     root = dotted_name(stmt.target).partition(".")[0]
-    order = frame.collected(root) if frame.orders and root and not _counts(stmt.value, value) else None
+    adds_text = isinstance(new.shape, (Const, type(None)))
+    order = EMPTY
+    if (frame.orders or frame.handed) and root and not _counts(stmt.value, value):
+        order = frame.collected_text(root) if adds_text else frame.collected(root)
     if order:
         added_to = Step(frame.module.name, stmt.lineno, f"added to {dotted_name(stmt.target)}")
         new = Value(merge(new.atoms, {k: a.at(added_to) for k, a in order.items()}), new.shape, new.latent)
@@ -261,6 +265,9 @@ def _for(engine: Engine, frame: Frame, stmt: Any) -> None:
     order = orders(iterated(over).atoms)
     if order:
         frame.orders.append((order, frozenset(frame.env)))
+    handed = handed_order(over)
+    if handed:
+        frame.handed.append((handed, frozenset(frame.env)))
     outer, frame.rows = frame.rows, max(frame.rows, _rows(frame, stmt.iter))
     for _ in _rounds(frame):
         bind(engine, frame, stmt.target, item)
@@ -268,6 +275,8 @@ def _for(engine: Engine, frame: Frame, stmt: Any) -> None:
     frame.rows = outer
     if order:
         frame.orders.pop()
+    if handed:
+        frame.handed.pop()
     run_body(engine, frame, stmt.orelse)
 
 

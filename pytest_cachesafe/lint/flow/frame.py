@@ -58,6 +58,7 @@ class Frame:
         "frozen",
         "function",
         "globals",
+        "handed",
         "loops",
         "module",
         "nested",
@@ -106,6 +107,8 @@ class Frame:
         self.loops = 0
         # Those among them whose rounds come in no fixed order: what orders them, and the names there were before.
         self.orders: list[tuple[Atoms, frozenset[str]]] = []
+        # The same of loops over what the caller hands over, which may be a set.
+        self.handed: list[tuple[Atoms, frozenset[str]]] = []
         # How deep in loops over the rows of a data set: 1, and 2 in a loop over the messages of one row.
         self.rows = 0
         # Names declared nonlocal.
@@ -132,6 +135,14 @@ class Frame:
         found: Atoms = EMPTY
         for atoms, before in self.orders:
             # What a round makes for itself holds nothing of the other rounds.
+            if not name or name in before or name not in self.env:
+                found = merge(found, atoms)
+        return found
+
+    def collected_text(self, name: str) -> Atoms:
+        """The same for text that the rounds add, with the orders that a caller decides."""
+        found = self.collected(name)
+        for atoms, before in self.handed:
             if not name or name in before or name not in self.env:
                 found = merge(found, atoms)
         return found

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from types import NoneType
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.lint.flow.arrive import arrive
@@ -111,8 +112,10 @@ def mutate(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
             return known[field.value]
     elif name in ("add", "write", "writelines") and items:
         new = Value(merge(receiver.atoms, items[0].all_atoms()), shape, receiver.latent)
-    if frame.orders and new is not receiver:
-        order = frame.collected(dotted_name(node.func.value).partition(".")[0])
+    if (frame.orders or frame.handed) and new is not receiver:
+        root = dotted_name(node.func.value).partition(".")[0]
+        adds_text = name in ("append", "write") and items and isinstance(items[-1].shape, (Const, NoneType))
+        order = frame.collected_text(root) if adds_text else frame.collected(root)
         if order and isinstance(new.shape, DictShape):
             new = Value(new.atoms, new.shape, merge(new.latent, order))
         elif order and name != "add":
