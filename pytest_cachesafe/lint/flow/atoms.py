@@ -125,9 +125,7 @@ def under(atoms: Any, fields: tuple[str, ...]) -> Any:
 
 def unordered(atoms: Any) -> Any:
     """Atoms without those that say something of an order."""
-    return (
-        {k: a for k, a in atoms.items() if not _tells_order(a)} if atoms else atoms
-    )
+    return {k: a for k, a in atoms.items() if not _tells_order(a)} if atoms else atoms
 
 
 def _tells_order(atom: Atom) -> bool:

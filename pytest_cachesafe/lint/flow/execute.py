@@ -125,7 +125,8 @@ def _augmented(engine: Engine, frame: Frame, stmt: ast.AugAssign) -> None:
         counted = engine.source(frame, stmt.target, "state", "call", f"{spelt}, which is counted up,")
         new = Value(merge(new.atoms, counted.atoms))
     root = dotted_name(stmt.target).partition(".")[0]
-    adds_text = isinstance(new.shape, (Const, type(None)))
+    parts = value.shape.items if isinstance(value.shape, ListShape) else (value,)
+    adds_text = all(isinstance(part.shape, (Const, type(None))) for part in parts)
     order = EMPTY
     if (frame.orders or frame.handed) and root and not _counts(stmt.value, value):
         order = frame.collected_text(root) if adds_text else frame.collected(root)
