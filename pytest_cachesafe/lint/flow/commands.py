@@ -1,4 +1,4 @@
-"""Commands that a program runs: which of them print something volatile, and the helpers that run what they are given."""
+"""Commands that a program runs: which print something volatile, and the helpers that run what they are given."""
 
 from __future__ import annotations
 

@@ -103,13 +103,14 @@ def dict_arrivals(engine: Engine, frame: Frame, node: ast.AST, value: Value, nod
 
 
 def _is_published(frame: Frame, node: ast.AST) -> bool:
-    """Whether a dict is told to a bus or a screen where it stands: `hub.publish(topic, {…})`, by an object that keeps no
-    model."""
-    for part in ast.walk(frame.stmt) if frame.stmt is not None else ():
-        if isinstance(part, ast.Call) and sinks.PUBLISHES.match(dotted_name(part.func).rpartition(".")[2]):
-            if any(arg is node for arg in (*part.args, *(keyword.value for keyword in part.keywords))):
-                return True
-    return False
+    """Whether a dict is told to a bus where it stands: `hub.publish(topic, {…})`."""
+    calls = (part for part in ast.walk(frame.stmt) if isinstance(part, ast.Call)) if frame.stmt is not None else ()
+    return any(
+        arg is node
+        for call in calls
+        if sinks.PUBLISHES.match(dotted_name(call.func).rpartition(".")[2])
+        for arg in (*call.args, *(keyword.value for keyword in call.keywords))
+    )
 
 
 def tools(engine: Engine, frame: Frame, node: ast.AST, value: Value) -> None:

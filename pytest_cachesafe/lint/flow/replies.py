@@ -1,4 +1,4 @@
-"""What an object keeps of the last reply: an attribute that is set from its usage is another one in the next request."""
+"""What an object keeps of the last reply: what is set from its usage is another value in the next request."""
 
 from __future__ import annotations
 
