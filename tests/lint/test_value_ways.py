@@ -184,6 +184,11 @@ def test_a_loop_over_what_is_handed_over_has_its_order(tmp_path: Path, body: str
     assert not codes(tmp_path / "sorted", ORDER.format(names=sets, body=body.replace("in names", "in sorted(names)")))
 
 
+def test_records_are_not_written_out(tmp_path: Path) -> None:
+    body = "found = [{one} for n in names]\n    return '' if len(found) < 2 else str(sorted(found, key=str)[0])"
+    assert not codes(tmp_path, ORDER.format(names='{"read", "write"}', body=body.format(one="made(n)")))
+
+
 def test_a_helper_that_sorts_gives_an_order(tmp_path: Path) -> None:
     sets = '{"read", "write"}'
     assert codes(tmp_path / "told", ORDER.format(names=sets, body='return ", ".join(names)')) == ["CSF201"]

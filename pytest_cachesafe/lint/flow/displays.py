@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from types import NoneType
 from typing import TYPE_CHECKING, Any
 
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, orders, unordered
@@ -13,7 +12,7 @@ from pytest_cachesafe.lint.flow.derive import ANY_KEY, is_record, iterated, take
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.marks import list_positions
 from pytest_cachesafe.lint.flow.messages import dict_arrivals
-from pytest_cachesafe.lint.flow.parts import handed_order
+from pytest_cachesafe.lint.flow.parts import handed_order, is_row_of_text
 from pytest_cachesafe.lint.flow.values import Const, DictShape, ListShape, Value, whole
 
 if TYPE_CHECKING:
@@ -120,7 +119,6 @@ def evaluate_comprehension(engine: Engine, frame: Frame, node: Any) -> Value:
     frame.env.update(saved)
     if isinstance(node, ast.SetComp):
         return Value(unordered(item.all_atoms()), None, set_source(engine, frame, node, "a set"))
-    if isinstance(item.shape, (Const, NoneType)):
-        # Of rows of text; messages and records are read one by one.
+    if handed and is_row_of_text(node.elt, item):
         order = merge(order, handed)
     return Value(order, ListShape((item,), False))

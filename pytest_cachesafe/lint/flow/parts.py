@@ -5,10 +5,26 @@ Noted where else the key stands under which a part of a parameter was read; a ca
 
 from __future__ import annotations
 
-from pytest_cachesafe.lint.flow.atoms import EMPTY, ORDER_PART, SORTED_PART, Atoms
-from pytest_cachesafe.lint.flow.values import ParamShape, Value
+import ast
+from types import NoneType
 
-__all__ = ["handed_order", "sorted_part"]
+from pytest_cachesafe.lint.flow.atoms import EMPTY, ORDER_PART, SORTED_PART, Atoms
+from pytest_cachesafe.lint.flow.values import Const, ParamShape, Value
+
+__all__ = ["handed_order", "is_row_of_text", "sorted_part"]
+
+# Calls that write a text of an element.
+_WRITES = frozenset(("str", "repr", "format", "join", "strip", "upper", "lower", "title", "dumps", "render", "escape"))
+
+
+def is_row_of_text(node: ast.expr, value: Value) -> bool:
+    """Whether what one round of a loop adds is seen to be text: of a list of records or schemas each is read by itself,
+    and whoever takes them may put them in order."""
+    if not isinstance(value.shape, (Const, NoneType)):
+        return False
+    if isinstance(node, ast.Call):
+        return (node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")) in _WRITES
+    return isinstance(node, (ast.JoinedStr, ast.BinOp, ast.Name))
 
 
 def handed_order(value: Value) -> Atoms:
