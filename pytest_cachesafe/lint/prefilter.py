@@ -50,7 +50,7 @@ _GROUPS: tuple[tuple[bytes, _Words], ...] = (
     (b"prompt", ((b"dynamic_prompt", ()),)),
     (b"gent(", ((b"gent(", (b"Agent(", b"_agent(")),)),
     (b"ssistant(", ((b"ssistant(", (b"Assistant(",)),)),
-    (b"essages", ((b"messages[0]", ()),)),
+    (b"essages", ((b"messages[0]", ()), (b'messages"][0]', ()), (b"messages'][0]", ()))),
     (b"__doc__ = f", ((b"__doc__ = f", ()),)),
     (b"chat", ((b"apply_chat_template", (b"date_string", b"today", b"current_date", b"datetime", b"now=")),)),
 )  # fmt: skip

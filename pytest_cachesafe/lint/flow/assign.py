@@ -60,7 +60,7 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
                 "few_shot",
                 atoms=_said(value),
             )
-        elif target.attr in ("content", "text") and _is_first_message(target.value):
+        elif target.attr in ("content", "text") and _is_first_message(engine, frame, target.value):
             arrive(engine, frame, node, value, _first_message(target.value))
     elif isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
         key = target.slice.value
@@ -70,7 +70,7 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
             arrive(engine, frame, node, value, f"{key!r} of a request")
         elif key in ("content", "text") and _is_system_dict(engine, frame, target.value):
             arrive(engine, frame, node, value, "system message")
-        elif key in ("content", "text") and _is_first_message(target.value):
+        elif key in ("content", "text") and _is_first_message(engine, frame, target.value):
             arrive(engine, frame, node, value, _first_message(target.value))
         elif (
             key == "description"
@@ -210,15 +210,34 @@ def _is_request(engine: Engine, frame: Frame, node: ast.expr) -> bool:
 
 
 def _first_message(node: ast.expr) -> str:
-    return "first message" if isinstance(node, ast.Subscript) else f"text of {dotted_name(node)}"
+    return f"text of {dotted_name(node)}" if sinks.is_system_name(_last_name(node)) else "first message"
 
 
-def _is_first_message(node: ast.expr) -> bool:
-    """`messages[0]`, or a variable named like a system message."""
+def _is_first_message(engine: Engine, frame: Frame, node: ast.expr) -> bool:
+    """`messages[0]`, `request["messages"][0]`, a name for it, or a variable named like a system message."""
     if isinstance(node, ast.Subscript):
-        return (
-            isinstance(node.slice, ast.Constant)
-            and node.slice.value == 0
-            and dotted_name(node.value).endswith(("messages", "history"))
-        )
-    return sinks.is_system_name(dotted_name(node).rsplit(".", 1)[-1])
+        return _is_head(node)
+    if sinks.is_system_name(_last_name(node)):
+        return True
+    if not isinstance(node, ast.Name) or frame.function is None:
+        return False
+    given = [
+        stmt.value
+        for stmt in ast.walk(engine.node(frame.function))
+        if isinstance(stmt, ast.Assign) and any(isinstance(t, ast.Name) and t.id == node.id for t in stmt.targets)
+    ]
+    return bool(given) and all(map(_is_head, given))
+
+
+def _is_head(node: ast.expr) -> bool:
+    if not isinstance(node, ast.Subscript) or not isinstance(node.slice, ast.Constant) or node.slice.value != 0:
+        return False
+    owner = node.value
+    if isinstance(owner, ast.Subscript):
+        key = owner.slice.value if isinstance(owner.slice, ast.Constant) else None
+        return key in ("messages", "history")
+    return dotted_name(owner).endswith(("messages", "history"))
+
+
+def _last_name(node: ast.expr) -> str:
+    return "" if isinstance(node, ast.Subscript) else dotted_name(node).rpartition(".")[2]

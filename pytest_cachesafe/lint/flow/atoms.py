@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "EMPTY",
+    "ORDER_PART",
+    "SORTED_PART",
     "UNORDERED_KINDS",
     "Atom",
     "Atoms",
@@ -26,6 +28,10 @@ __all__ = [
     "volatile_atoms",
 ]
 
+# Stand for the order of a parameter alone, and for a parameter that was sorted, where else the key is noted under which
+# a part of it was read.
+ORDER_PART = "\0order"
+SORTED_PART = "\0sorted"
 UNORDERED_KINDS = frozenset(("set", "listing"))
 # Random functions that give a sequence in a random order.
 _DRAWS = lazy_pattern(r"(?:shuffle|sample|choices|permutation)\(\)$")
@@ -61,12 +67,12 @@ class Atom(NamedTuple):
 
     def at(self, step: Step) -> Atom:
         """The same with one more step, unless it says nothing new."""
-        if self.source is None or len(self.steps) >= _LONGEST_WAY:
+        if len(self.steps) >= _LONGEST_WAY or (self.source is None and self.key[-1] != ORDER_PART):
             return self
         last = self.steps[-1] if self.steps else None
         if last is not None and last.row == step.row and last.filename == step.filename:
             # Of an order it must be seen that it is written out.
-            ordered = self.source is not None and self.source.kind in UNORDERED_KINDS
+            ordered = self.source is None or self.source.kind in UNORDERED_KINDS
             if not ordered or not WRITTEN_OUT.match(step.message) or WRITTEN_OUT.match(last.message):
                 return self
         return self._replace(steps=(*self.steps, step))
@@ -119,9 +125,13 @@ def under(atoms: Any, fields: tuple[str, ...]) -> Any:
 
 def unordered(atoms: Any) -> Any:
     """Atoms without those that say something of an order."""
-    return (
-        {k: a for k, a in atoms.items() if a.source is None or a.source.kind not in UNORDERED_KINDS} if atoms else atoms
-    )
+    return {k: a for k, a in atoms.items() if not _tells_order(a)} if atoms else atoms
+
+
+def _tells_order(atom: Atom) -> bool:
+    if atom.source is None:
+        return bool(atom.key) and atom.key[-1] == ORDER_PART
+    return atom.source.kind in UNORDERED_KINDS
 
 
 def is_order(atom: Atom) -> bool:

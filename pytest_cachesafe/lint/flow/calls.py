@@ -12,6 +12,7 @@ from pytest_cachesafe.lint.flow.apply import call_function
 from pytest_cachesafe.lint.flow.arguments import Arguments
 from pytest_cachesafe.lint.flow.atoms import merge
 from pytest_cachesafe.lint.flow.classes import find_method
+from pytest_cachesafe.lint.flow.commands import run_by_helper
 from pytest_cachesafe.lint.flow.construct import construct
 from pytest_cachesafe.lint.flow.declared import only_frames, returns_constants, writes_given
 from pytest_cachesafe.lint.flow.derive import iterated
@@ -151,6 +152,7 @@ def _result(
             arguments.nodes,
             arguments.rest,
         )
+        value = run_by_helper(engine, frame, node, shape.functions, arguments, value)
         return _recalled(engine, frame, node, spelt, last, value, shape.functions)
     if isinstance(shape, Cls):
         return construct(engine, frame, node, shape.cls, arguments)

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.model import Step
 from pytest_cachesafe.lint.flow import clock
-from pytest_cachesafe.lint.flow.atoms import is_order, merge, unordered, volatile_atoms
+from pytest_cachesafe.lint.flow.atoms import EMPTY, is_order, merge, unordered, volatile_atoms
+from pytest_cachesafe.lint.flow.parts import sorted_part
 from pytest_cachesafe.lint.flow.values import NOTHING, DictShape, ListShape, Obj, ParamShape, Value, join_all
 from pytest_cachesafe.lint.tables import transfers
 
@@ -122,6 +123,11 @@ def first_match(value: Value) -> Value:
 def ordered(value: Value) -> Value:
     """What `sorted` gives: the order no longer depends on sets and directories."""
     shape = value.shape
+    given_sorted = sorted_part(value)
+    if given_sorted:
+        # Those that are known to hold text give it item by item.
+        texts = isinstance(shape, ParamShape) and transfers.TEXT_LISTS.search(shape.name)
+        return Value(EMPTY, None, given_sorted) if texts else Value(given_sorted)
     if isinstance(shape, ListShape):
         shape = ListShape(tuple(Value(unordered(i.atoms), i.shape, unordered(i.latent)) for i in shape.items), False)
     return Value(unordered(value.atoms), shape)

@@ -13,6 +13,7 @@ from pytest_cachesafe.lint.flow.drawn import draws
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.marks import list_positions
 from pytest_cachesafe.lint.flow.messages import dict_arrivals
+from pytest_cachesafe.lint.flow.parts import handed_order, is_row_of_text
 from pytest_cachesafe.lint.flow.values import Const, DictShape, ListShape, Value, whole
 
 if TYPE_CHECKING:
@@ -105,10 +106,11 @@ def _numbers(node: ast.Set) -> bool:
 def evaluate_comprehension(engine: Engine, frame: Frame, node: Any) -> Value:
     """Comprehensions and generators: the order of what is iterated stays."""
     saved = frame.fork()
-    order = EMPTY
+    order = handed = EMPTY
     for generator in node.generators:
         source = evaluate(engine, frame, generator.iter)
         order = merge(order, orders(iterated(source).atoms))
+        handed = merge(handed, handed_order(source))
         bind(engine, frame, generator.target, taken(source))
         for test in generator.ifs:
             evaluate(engine, frame, test)
@@ -124,4 +126,6 @@ def evaluate_comprehension(engine: Engine, frame: Frame, node: Any) -> Value:
     frame.env.update(saved)
     if isinstance(node, ast.SetComp):
         return Value(unordered(item.all_atoms()), None, set_source(engine, frame, node, "a set"))
+    if handed and is_row_of_text(node.elt, item):
+        order = merge(order, handed)
     return Value(order, ListShape((item,), False))

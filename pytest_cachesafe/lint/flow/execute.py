@@ -12,7 +12,7 @@ from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.flow.apply import call_function
 from pytest_cachesafe.lint.flow.arrive import arrive
 from pytest_cachesafe.lint.flow.assign import assign, named_text
-from pytest_cachesafe.lint.flow.atoms import Atom, merge, orders
+from pytest_cachesafe.lint.flow.atoms import EMPTY, Atom, merge, orders
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.classes import find_method
 from pytest_cachesafe.lint.flow.counters import counted, step_of
@@ -22,7 +22,10 @@ from pytest_cachesafe.lint.flow.evaluate import DEEPEST, evaluate
 from pytest_cachesafe.lint.flow.marks import handed_over, new_mark
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.operators import added
+from pytest_cachesafe.lint.flow.parts import handed_order
 from pytest_cachesafe.lint.flow.places import elsewhere
+from pytest_cachesafe.lint.flow.replies import kept_of_reply
+from pytest_cachesafe.lint.flow.requests import returned_request
 from pytest_cachesafe.lint.flow.text import shown
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
@@ -67,12 +70,12 @@ def run_body(engine: Engine, frame: Frame, body: list[ast.stmt]) -> None:
 
 def _assign(engine: Engine, frame: Frame, stmt: ast.Assign) -> None:
     value = evaluate(engine, frame, stmt.value)
-    if frame.orders and isinstance(stmt.value, (ast.BinOp, ast.JoinedStr)):
+    if (frame.orders or frame.handed) and isinstance(stmt.value, (ast.BinOp, ast.JoinedStr)):
         # `text = text + part` in a loop.
         own = {t.id for t in stmt.targets if isinstance(t, ast.Name)}
         name = next((n.id for n in ast.walk(stmt.value) if isinstance(n, ast.Name) and n.id in own), "")
         counts = isinstance(stmt.value, ast.BinOp) and _counts(stmt.value.right, NOTHING)
-        order = frame.collected(name) if name and not counts else None
+        order = frame.collected_text(name) if name and not counts else None
         if order:
             added_to = Step(frame.module.name, stmt.lineno, f"added to {name}")
             order = {k: a.at(added_to) for k, a in order.items()}
@@ -81,7 +84,7 @@ def _assign(engine: Engine, frame: Frame, stmt: ast.Assign) -> None:
         if isinstance(target, ast.Attribute) and (step := step_of(target, stmt.value)) is not None:
             # `self.turn = self.turn + 1`
             value = counted(engine, frame, target, evaluate(engine, frame, step), value)
-        assign(engine, frame, target, value, stmt.value)
+        assign(engine, frame, target, kept_of_reply(engine, frame, target, stmt.value, value), stmt.value)
 
 
 def _annotated_assign(engine: Engine, frame: Frame, stmt: ast.AnnAssign) -> None:
@@ -118,7 +121,11 @@ def _augmented(engine: Engine, frame: Frame, stmt: ast.AugAssign) -> None:
     if isinstance(stmt.op, (ast.Add, ast.Sub)) and isinstance(stmt.target, ast.Attribute):
         new = counted(engine, frame, stmt.target, value, new)
     root = dotted_name(stmt.target).partition(".")[0]
-    order = frame.collected(root) if frame.orders and root and not _counts(stmt.value, value) else None
+    parts = value.shape.items if isinstance(value.shape, ListShape) else (value,)
+    adds_text = all(isinstance(part.shape, (Const, type(None))) for part in parts)
+    order = EMPTY
+    if (frame.orders or frame.handed) and root and not _counts(stmt.value, value):
+        order = frame.collected_text(root) if adds_text else frame.collected(root)
     if order:
         added_to = Step(frame.module.name, stmt.lineno, f"added to {dotted_name(stmt.target)}")
         new = Value(merge(new.atoms, {k: a.at(added_to) for k, a in order.items()}), new.shape, new.latent)
@@ -154,6 +161,8 @@ def _return(engine: Engine, frame: Frame, stmt: ast.Return) -> None:
     value = evaluate(engine, frame, stmt.value)
     handed_over(engine, frame, value)
     function = frame.function
+    if isinstance(stmt.value, ast.Tuple) and isinstance(value.shape, ListShape):
+        returned_request(engine, frame, stmt.value, value.shape)
     if function is not None and not function.is_tool:
         for decorator in function.decorators:
             words = sinks.PROMPT_DECORATORS.get(decorator.rsplit(".", 1)[-1])
@@ -253,6 +262,9 @@ def _for(engine: Engine, frame: Frame, stmt: Any) -> None:
     order = orders(iterated(over).atoms)
     if order:
         frame.orders.append((order, frozenset(frame.env)))
+    handed = handed_order(over)
+    if handed:
+        frame.handed.append((handed, frozenset(frame.env)))
     outer, frame.rows = frame.rows, max(frame.rows, _rows(frame, stmt.iter))
     for _ in _rounds(frame):
         bind(engine, frame, stmt.target, item)
@@ -260,6 +272,8 @@ def _for(engine: Engine, frame: Frame, stmt: Any) -> None:
     frame.rows = outer
     if order:
         frame.orders.pop()
+    if handed:
+        frame.handed.pop()
     run_body(engine, frame, stmt.orelse)
 
 

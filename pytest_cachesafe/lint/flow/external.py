@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import ast
-import re
 from typing import TYPE_CHECKING
 
 from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.flow.apply import call_function
 from pytest_cachesafe.lint.flow.arguments import Arguments
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
+from pytest_cachesafe.lint.flow.commands import process
 from pytest_cachesafe.lint.flow.construct import text_object
 from pytest_cachesafe.lint.flow.containers import container_call
 from pytest_cachesafe.lint.flow.convert import converted, formatted_clock, handed_on, replaces
 from pytest_cachesafe.lint.flow.derive import ordered
 from pytest_cachesafe.lint.flow.drawn import is_seeded
+from pytest_cachesafe.lint.flow.expanded import REPLACERS, expanded
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.mutate import shuffled
 from pytest_cachesafe.lint.flow.personal import environment
@@ -25,7 +26,6 @@ from pytest_cachesafe.lint.flow.values import (
     Ext,
     Func,
     Lambda,
-    ListShape,
     Obj,
     ParamShape,
     TextFile,
@@ -119,7 +119,7 @@ def external(
     if last == "import_module" or last in transfers.STABLE:
         return NOTHING
     if spelt.startswith("subprocess.") or last in _PROCESSES:
-        return _process(engine, frame, node, arguments)
+        return process(engine, frame, node, arguments)
     helper = sources.HELPERS.get(last.lstrip("_"))
     if helper is not None and not (frame.function is not None and frame.function.is_tool):
         value = engine.source(frame, node, *helper, f"{last}()")
@@ -128,6 +128,8 @@ def external(
         sources.MEMORY_CALLS.match(last) and not (sources.MEMORY_WRITERS.match(last) and _is_text_given(arguments))
     ) or sources.MEMORY_OWNERS.search(spelt):
         return engine.source(frame, node, "memory", "call", f"{last}()")
+    if last in REPLACERS and name.partition(".")[0] in ("re", "regex"):
+        return expanded(engine, frame, node, arguments, 1)
     made = converted(engine, frame, node, name, last, arguments)
     if made is not None:
         return made
@@ -178,25 +180,4 @@ def _awaited(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments:
         result = external(engine, frame, node, target.dotted, spelt, target.dotted.rsplit(".", 1)[-1], rest)
         frame.frozen = frozen
         return Value(shape=Lambda(result)) if last == "partial" else result
-    return NOTHING
-
-
-def _process(engine: Engine, frame: Frame, node: ast.Call, arguments: Arguments) -> Value:
-    if not arguments.positional:
-        return NOTHING
-    words = [
-        v.shape.value for v in arguments.positional if isinstance(v.shape, Const) and isinstance(v.shape.value, str)
-    ]
-    shape = arguments.positional[0].shape
-    if isinstance(shape, ListShape):
-        words += [v.shape.value for v in shape.items if isinstance(v.shape, Const) and isinstance(v.shape.value, str)]
-    command = " ".join(words)
-    if re.match(r"git\b", command):
-        return engine.source(frame, node, "build", "call", f"git {command[4:].split(' ')[0]}".strip())
-    if re.match(r"date\b", command):
-        return engine.source(frame, node, "clock", "second", "the date command")
-    if re.match(r"(?:uname|hostname|whoami|sw_vers|lsb_release)\b", command):
-        return engine.source(frame, node, "host", "host", command.split(" ")[0])
-    if re.match(r"(?:ls|tree|find)\b", command):
-        return engine.source(frame, node, "state", "call", f"{command.split(' ')[0]} command")
     return NOTHING

@@ -34,11 +34,13 @@ class ParamSink(NamedTuple):
 class Summary:
     """What callers need to know of a function."""
 
-    __slots__ = ("returns", "sinks", "writes")
+    __slots__ = ("returns", "runs", "sinks", "writes")
 
     def __init__(self) -> None:
         self.returns: Value = NOTHING
         self.sinks: dict[tuple[str, str, str], ParamSink] = {}
+        # The parameter that is run as a command.
+        self.runs = ""
         # What a method sets on its object, in terms of its parameters.
         self.writes: dict[str, Value] = {}
 
@@ -56,6 +58,7 @@ class Frame:
         "frozen",
         "function",
         "globals",
+        "handed",
         "loops",
         "module",
         "nested",
@@ -104,6 +107,8 @@ class Frame:
         self.loops = 0
         # Those among them whose rounds come in no fixed order: what orders them, and the names there were before.
         self.orders: list[tuple[Atoms, frozenset[str]]] = []
+        # The same of loops over what the caller hands over, which may be a set.
+        self.handed: list[tuple[Atoms, frozenset[str]]] = []
         # How deep in loops over the rows of a data set: 1, and 2 in a loop over the messages of one row.
         self.rows = 0
         # Names declared nonlocal.
@@ -130,6 +135,14 @@ class Frame:
         found: Atoms = EMPTY
         for atoms, before in self.orders:
             # What a round makes for itself holds nothing of the other rounds.
+            if not name or name in before or name not in self.env:
+                found = merge(found, atoms)
+        return found
+
+    def collected_text(self, name: str) -> Atoms:
+        """The same for text that the rounds add, with the orders that a caller decides."""
+        found = self.collected(name)
+        for atoms, before in self.handed:
             if not name or name in before or name not in self.env:
                 found = merge(found, atoms)
         return found

@@ -84,7 +84,8 @@ def dict_arrivals(engine: Engine, frame: Frame, node: ast.AST, value: Value, nod
         if mark is not None:
             return Value(value.atoms, DictShape(fields, mark))
         return value
-    for key in fields:
+    told = bool(fields.keys() & (sinks.SYSTEM_KEYS | sinks.KEYS_BESIDE.keys())) and _is_published(frame, node)
+    for key in () if told else fields:
         beside = sinks.KEYS_BESIDE.get(key)
         if (key in sinks.SYSTEM_KEYS or (beside is not None and beside & fields.keys())) and key in nodes:
             arrive(engine, frame, nodes[key], fields[key], f"{key!r} of a request")
@@ -102,6 +103,17 @@ def dict_arrivals(engine: Engine, frame: Frame, node: ast.AST, value: Value, nod
     if "tools" in fields and "tools" in nodes and not stored and sent:
         tools(engine, frame, nodes["tools"], fields["tools"])
     return value
+
+
+def _is_published(frame: Frame, node: ast.AST) -> bool:
+    """Whether a dict is told to a bus where it stands: `hub.publish(topic, {…})`."""
+    calls = (part for part in ast.walk(frame.stmt) if isinstance(part, ast.Call)) if frame.stmt is not None else ()
+    return any(
+        arg is node
+        for call in calls
+        if sinks.PUBLISHES.match(dotted_name(call.func).rpartition(".")[2])
+        for arg in (*call.args, *(keyword.value for keyword in call.keywords))
+    )
 
 
 def tools(engine: Engine, frame: Frame, node: ast.AST, value: Value) -> None:

@@ -10,6 +10,7 @@ from pytest_cachesafe.lint.flow import clock
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, under
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.derive import ANY_KEY, cut, fallback, item_of, iterated, ordered
+from pytest_cachesafe.lint.flow.expanded import REPLACERS, expanded
 from pytest_cachesafe.lint.flow.external import external
 from pytest_cachesafe.lint.flow.filled import fill_template, filled
 from pytest_cachesafe.lint.flow.module import dotted_name
@@ -130,6 +131,9 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
         return Value(atoms) if atoms else NOTHING
     if name in transfers.STABLE:
         return NOTHING
+    if name in REPLACERS:
+        # Of a compiled pattern.
+        return expanded(engine, frame, node, arguments, 0)
     # A project's own helper on an object of unknown class, known by its name only.
     return (
         external(engine, frame, node, "", dotted_name(node.func), name, arguments)

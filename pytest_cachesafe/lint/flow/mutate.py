@@ -13,6 +13,7 @@ from pytest_cachesafe.lint.flow.drawn import Keys, draws, followed, is_seeded
 from pytest_cachesafe.lint.flow.marks import list_positions
 from pytest_cachesafe.lint.flow.messages import user_text
 from pytest_cachesafe.lint.flow.module import dotted_name
+from pytest_cachesafe.lint.flow.parts import is_row_of_text
 from pytest_cachesafe.lint.flow.records import kept
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
@@ -118,8 +119,10 @@ def mutate(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
             return known[field.value]
     elif name in ("add", "write", "writelines") and items:
         new = Value(merge(receiver.atoms, items[0].all_atoms()), shape, receiver.latent)
-    if frame.orders and new is not receiver:
-        order = frame.collected(dotted_name(node.func.value).partition(".")[0])
+    if (frame.orders or frame.handed) and new is not receiver:
+        root = dotted_name(node.func.value).partition(".")[0]
+        adds_text = name in ("append", "write") and items and is_row_of_text(node.args[-1], items[-1])
+        order = frame.collected_text(root) if adds_text else frame.collected(root)
         if order and isinstance(new.shape, DictShape):
             new = Value(new.atoms, new.shape, merge(new.latent, order))
         elif order and name != "add":

@@ -16,7 +16,7 @@ from pytest_cachesafe.lint.flow.clock import of_format
 from pytest_cachesafe.lint.flow.declared import is_own_switch
 from pytest_cachesafe.lint.flow.drawn import drawn_in_call
 from pytest_cachesafe.lint.flow.kept_state import written_by_tools
-from pytest_cachesafe.lint.flow.marks import added_to_chat, role_of, role_word
+from pytest_cachesafe.lint.flow.marks import added_to_chat, new_mark, role_of, role_word
 from pytest_cachesafe.lint.flow.messages import message, tools, user_text
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.stored import stored
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.frame import Frame
     from pytest_cachesafe.lint.flow.module import ClassInfo
 
-__all__ = ["sinks_of_call"]
+__all__ = ["returned_request", "sinks_of_call"]
 
 _PLACEHOLDER = lazy_pattern(r"(?<!\{)\{([A-Za-z_][\w.]*)[?!:}]")
 _SCOPED = lazy_pattern(r"(?<!\{)\{(?:(?:user|app|temp):)?([A-Za-z_]\w*)\??\}")
@@ -160,6 +160,16 @@ def _keywords(engine: Engine, frame: Frame, node: ast.Call, function: Value, las
     elif last in sinks.USER_METHODS:
         for value in arguments.every():
             user_text(engine, frame, value)
+
+
+def returned_request(engine: Engine, frame: Frame, node: ast.Tuple, shape: ListShape) -> None:
+    """`return system, messages`: a request in two parts, whose name says which is the system's text."""
+    if not any(_is_chat(item) for item in shape.items):
+        return
+    for part, item in zip(node.elts, shape.items, strict=False):
+        if isinstance(part, ast.Name) and part.id in ("system", "sys") and item.atoms:
+            mark = new_mark(frame, part, "name")
+            arrive(engine, frame, part, item, f"system text that {frame.qualname}() returns", marks=(mark,))
 
 
 def _option(engine: Engine, frame: Frame, arguments: Arguments) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_cachesafe.lint.flow.atoms import merge, under
+from pytest_cachesafe.lint.flow.atoms import ORDER_PART, SORTED_PART, is_order, merge, under, unordered
+from pytest_cachesafe.lint.flow.derive import iterated
+from pytest_cachesafe.lint.flow.parts import handed_order
 from pytest_cachesafe.lint.flow.places import LAST_PART, last_part
 from pytest_cachesafe.lint.flow.values import DictShape, Lambda, ListShape, Obj, ParamShape, PartShape, Value, whole
 
@@ -93,6 +95,9 @@ def _substitute_atoms(atoms: Any, key: str, given: dict[str, Value], step: Step 
             value = given.get(atom.key[2])
             if value is not None:
                 for other, a in picked(value, atom.key[3:]).handed().items():
+                    for told in atom.steps:
+                        # An order was written out on its way here.
+                        a = a.at(told)
                     out.setdefault(other, a)
     return out
 
@@ -111,6 +116,11 @@ def picked(value: Value, fields: tuple[str, ...]) -> Value:
     for depth, name in enumerate(fields):
         if name == LAST_PART:
             return Value(last_part(value.handed()))
+        if name == ORDER_PART:
+            found = iterated(value).atoms
+            return Value(merge(handed_order(value), {k: a for k, a in found.items() if is_order(a)}))
+        if name == SORTED_PART:
+            return Value(unordered(value.handed()))
         if not isinstance(value.shape, DictShape):
             return part_of(value, fields[depth:]) or Value(under(value.handed(), fields[depth:]))
         value = value.shape.fields.get(name) or Value(under(value.atoms, (name,)))

@@ -119,6 +119,7 @@ SYSTEM_METHODS = frozenset(
         "with_instructions",
         "with_system_message",
         "append_system_message",
+        "append_instructions",
     )
 )
 USER_MAKERS = frozenset(
@@ -180,6 +181,10 @@ REQUEST_FIELDS = SENT_FIELDS | frozenset((
 ))  # fmt: skip
 # Functions that write an agent down instead of asking it.
 SERIALISERS = lazy_pattern(r"^_?(?:to|as)_(?:dict|json|yaml|config)|serializ|^dump|^export|^save")
+# Functions that tell others what has happened, over a bus or a socket.
+PUBLISHES = lazy_pattern(
+    r"^_?(?:async_)?(?:publish|emit|fire|broadcast|notify|dispatcher_send|track|capture)(?:_(?:event|state|update|all|json))?$"
+)
 # chat(system, messages): the second argument is a list of messages.
 CHAT_METHODS = lazy_pattern(r"chat|complet|generat|invoke|call|ask|predict|respond")
 TOOL_SCHEMA_CALLEES = lazy_pattern(r"Tool|Function(?:Declaration|Chunk|Definition|Spec|Schema|Param)?$|FunctionChunk")

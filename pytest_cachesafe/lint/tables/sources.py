@@ -26,7 +26,7 @@ SOURCE_WORDS: tuple[bytes, ...] = (
     b"now(", b"today", b"time", b"uuid", b"ulid", b"nanoid", b"secrets", b"random", b"tempfile", b"platform",
     b"gethost", b"getfqdn", b"getuser", b"getlogin", b"expanduser", b"home(", b"cwd", b"environ", b"getenv", b"locale",
     b"get_localzone", b"git", b"version(", b"listdir", b"scandir", b"glob", b"iterdir", b"walk(", b"set(", b"emor",
-    b"soul", b"user", b"session", b"getpid", b"urandom", b"cpu_", b"uname",
+    b"soul", b"user", b"session", b"usage", b"getpid", b"urandom", b"cpu_", b"uname",
 )  # fmt: skip
 
 # dotted callable -> (kind, granularity). Clocks get finer or coarser by what is done with them (flow/clock.py).
@@ -52,6 +52,8 @@ CALLS: dict[str, tuple[str, str]] = {
     "django.utils.timezone.now": ("clock", "microsecond"),
     "django.utils.timezone.localtime": ("clock", "microsecond"),
     "django.utils.timezone.localdate": ("clock", "day"),
+    "homeassistant.util.dt.now": ("clock", "microsecond"),
+    "homeassistant.util.dt.utcnow": ("clock", "microsecond"),
     "pandas.Timestamp.now": ("clock", "microsecond"),
     "pandas.Timestamp.today": ("clock", "microsecond"),
     "whenever.Instant.now": ("clock", "microsecond"),

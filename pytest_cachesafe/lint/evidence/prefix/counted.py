@@ -7,6 +7,7 @@ from collections.abc import Collection
 
 from pytest_cachesafe.lint.evidence.files import File
 from pytest_cachesafe.lint.evidence.trees import Function, called, nodes_of, own_nodes, spelt
+from pytest_cachesafe.lint.flow.replies import reads_usage
 
 __all__ = ["is_counted"]
 
@@ -43,6 +44,8 @@ def _counts(names: Collection[str], function: Function, rows: Collection[int]) -
             continue
         if spelt(loop.target) in names and called(loop.iter) in _COUNTING:
             return True
+    if any(_is_kept_of_reply(names, node) for node in nodes):
+        return True
     return any(
         isinstance(node, ast.AugAssign)
         and spelt(node.target) in names
@@ -50,6 +53,14 @@ def _counts(names: Collection[str], function: Function, rows: Collection[int]) -
         and (isinstance(node.target, ast.Attribute) or any(lo.lineno < node.lineno <= _end(lo) for lo in loops))
         for node in nodes
     )
+
+
+def _is_kept_of_reply(names: Collection[str], node: ast.AST) -> bool:
+    """`self.used = reply.usage.total_tokens`: the object is asked again, and then knows another number."""
+    if not isinstance(node, ast.Assign):
+        return False
+    own = any(isinstance(target, ast.Attribute) and target.attr in names for target in node.targets)
+    return own and reads_usage(node.value)
 
 
 def _end(node: ast.stmt) -> int:

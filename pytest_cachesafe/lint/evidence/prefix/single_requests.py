@@ -46,7 +46,7 @@ def single_requests(function: Function, known: Mapping[str, list[Function]]) -> 
             sent = _of_list(node)
             if sent is None or not _asks(sent.users, function):
                 continue
-            if isinstance(parents(function).get(id(node)), ast.Return):
+            if _is_returned(node, function):
                 if sent.users:
                     yield sent._replace(returned=True)
             elif _stays(node, function, bool(sent.users)):
@@ -55,6 +55,18 @@ def single_requests(function: Function, known: Mapping[str, list[Function]]) -> 
             sent = _of_call(node, known)
             if sent is not None and sent.users and _asks(sent.users, function):
                 yield sent
+
+
+def _is_returned(node: ast.List, function: Function) -> bool:
+    """Whether messages are given back, by themselves or in the request that they stand in: who sends them may go on
+    with them."""
+    above = parents(function)
+    parent = above.get(id(node))
+    if isinstance(parent, ast.Dict):
+        keys = (key for key, value in zip(parent.keys, parent.values, strict=True) if value is node)
+        in_request = any(isinstance(key, ast.Constant) and key.value == "messages" for key in keys)
+        parent = above.get(id(parent)) if in_request else parent
+    return isinstance(parent, ast.Return)
 
 
 def _message(node: ast.expr) -> tuple[str, ast.expr] | None:
