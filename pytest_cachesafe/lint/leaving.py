@@ -8,6 +8,9 @@ __all__ = ["ends_function", "leaves", "reached"]
 
 _LEAVES = (ast.Return, ast.Raise, ast.Continue, ast.Break)
 _MAY_LEAVE = (*_LEAVES, ast.If, ast.While)
+_GOES_ON = (ast.Break, ast.Continue, ast.While)
+# The parts of a statement that hold statements.
+_PARTS = ("body", "orelse", "finalbody", "handlers", "cases")
 # A break inside them is theirs, or that of a function of its own.
 _OWN_BREAKS = (ast.For, ast.AsyncFor, ast.While)
 _OTHERS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.expr)
@@ -24,9 +27,17 @@ def reached(body: list[ast.stmt]) -> list[ast.stmt]:
 def ends_function(body: list[ast.stmt]) -> bool:
     """Whether a block never gets to its end, nothing in it goes on with a loop around it, and it has no loop that an
     exception may end."""
-    return leaves(body) and not any(
-        isinstance(node, ast.Break | ast.Continue | ast.While) for stmt in body for node in ast.walk(stmt)
-    )
+    if not leaves(body):
+        return False
+    # No statement stands in an expression.
+    stack: list[ast.AST] = list(body)
+    while stack:
+        node = stack.pop()
+        if isinstance(node, _GOES_ON):
+            return False
+        for part in _PARTS:
+            stack += getattr(node, part, ())
+    return True
 
 
 def leaves(body: list[ast.stmt]) -> bool:

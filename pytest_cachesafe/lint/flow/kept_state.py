@@ -68,7 +68,7 @@ def written_by_tools(engine: Engine, module: Module) -> frozenset[str]:
 
 def _written(engine: Engine, module: Module) -> Iterator[str]:
     text = "\n".join(engine.lines(module))
-    if _STATE not in text and not any(f".{word}." in text for word in _OWN):
+    if "tool" not in text.lower() or (_STATE not in text and not any(f".{word}." in text for word in _OWN)):
         return
     try:
         tree = ast.parse(text)

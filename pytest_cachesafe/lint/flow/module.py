@@ -24,6 +24,7 @@ class Module:
         "functions",
         "name",
         "parsed",
+        "people",
         "ran",
         "shed",
         "stars",
@@ -45,6 +46,8 @@ class Module:
         self.used: set[str] = set()
         # What its tools write into the state of a session; None until somebody asks.
         self.tool_state: frozenset[str] | None = None
+        # Whether it names a class of people; None until somebody asks.
+        self.people: bool | None = None
         # Star imports: dotted name and level; asked for names that are bound nowhere else.
         self.stars: list[tuple[str, int]] = []
         self.functions: list[FunctionInfo] = []

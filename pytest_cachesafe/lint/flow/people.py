@@ -15,17 +15,19 @@ from pytest_cachesafe.lint.flow.values import Bound, Cls, Func, ModShape, Obj, P
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
-    from pytest_cachesafe.lint.flow.module import ClassInfo, FunctionInfo
+    from pytest_cachesafe.lint.flow.module import ClassInfo, FunctionInfo, Module
     from pytest_cachesafe.lint.flow.values import Value
 
 __all__ = ["person_attribute"]
 
 # `Customer`, `AppUser`, `PatientRecord`; not `UserMessage`, `UserProxyAgent` or `AccountService`.
-_PEOPLE = lazy_pattern(
-    r"(?:^|[a-z_])(?:User|Customer|Account|Member|Patient|Student|Subscriber|Employee|Tenant|Guest|Learner|Shopper|"
+_PERSON = (
+    r"(?:User|Customer|Account|Member|Patient|Student|Subscriber|Employee|Tenant|Guest|Learner|Shopper|"
     r"Traveller|Traveler|Policyholder|Household)(?:Profile|Record|Data|Info|Details|Context|Model|Entity|Schema|Dto|DTO|"
-    r"Out|Read|Row|Account)?$"
+    r"Out|Read|Row|Account)?"
 )
+_PEOPLE = lazy_pattern(r"(?:^|[a-z_])" + _PERSON + "$")
+_SPOKEN = lazy_pattern(_PERSON + r"\b")
 _OBJECTS = frozenset(("self", "cls"))
 # What a framework's context holds of the program's own: `RunContext[Customer]` has a customer in its `deps`.
 _HANDED = frozenset(("deps", "context", "userdata"))
@@ -33,6 +35,8 @@ _HANDED = frozenset(("deps", "context", "userdata"))
 
 def person_attribute(engine: Engine, frame: Frame, owner: Value, node: ast.Attribute, found: Value) -> Value | None:
     """`customer.tariff` of a `customer: Customer`; None for anything else. `found`: what is known of it otherwise."""
+    if not isinstance(owner.shape, (Obj, Bound, ParamShape)) or not _speaks_of_people(engine, frame.module):
+        return None
     if node.attr.startswith("_") or isinstance(found.shape, (Func, Cls, ModShape)):
         return None
     if any(atom.source is not None for atom in found.atoms.values()) or dotted_name(node.value) in _OBJECTS:
@@ -93,9 +97,18 @@ def _function(frame: Frame, key: str) -> FunctionInfo | None:
 
 def _of_field(engine: Engine, cls: ClassInfo, name: str) -> Iterator[str]:
     for current in mro(engine, cls):
+        if not _speaks_of_people(engine, current.module):
+            continue
         for stmt in engine.class_body(current):
             if isinstance(stmt, ast.AnnAssign) and isinstance(stmt.target, ast.Name) and stmt.target.id == name:
                 yield from _words(stmt.annotation)
+
+
+def _speaks_of_people(engine: Engine, module: Module) -> bool:
+    """Whether a file names such a class at all: bodies of classes are parsed again where they are asked for."""
+    if module.people is None:
+        module.people = any(_SPOKEN.search(line) for line in engine.lines(module))
+    return module.people
 
 
 def _words(annotation: ast.expr) -> Iterator[str]:
