@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lint_project import places, write
-
-from pytest_cachesafe.lint.run import lint
+from lint_project import codes_of_app as codes
 
 TRIM = """
 KEEP = 3
@@ -40,11 +38,6 @@ BLOCKS = (
 )
 INDEXED = {"over": "i in range(len(messages) - 1, -1, -1)", "edit": 'messages[i]["content"] = "[removed]"'}
 DOWN = "if left > 0:\n            left -= 1\n        else:"
-
-
-def codes(root: Path, text: str) -> list[str]:
-    write(root, {"app.py": text, "start.py": "import app\n\napp.run()\n"})
-    return [code for _, _, code in places(lint([root], cache=False).findings)]
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from lint_project import places, write
-
-from pytest_cachesafe.lint.run import lint
+from lint_project import codes_of_app as codes
 
 DESK = """
 BASE = "You take bookings."
@@ -54,11 +52,6 @@ def run(client, read, following):
         messages.append(reply)
         {after}
 """
-
-
-def codes(root: Path, text: str) -> list[str]:
-    write(root, {"app.py": text, "start.py": "import app\n\napp.run()\n"})
-    return [code for _, _, code in places(lint([root], cache=False).findings)]
 
 
 @pytest.mark.parametrize(

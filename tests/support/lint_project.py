@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pytest_cachesafe.findings import Finding
+from pytest_cachesafe.lint.run import lint
 
 HELPER = "from datetime import datetime\n\n\ndef stamp():\n    return datetime.now().isoformat()\n"
 PROMPT = (
@@ -37,3 +38,9 @@ def write(root: Path, files: Mapping[str, str], config: str | None = "[tool.cach
 def places(findings: list[Finding]) -> list[tuple[str, int, str]]:
     """File name without folders, row and code of each."""
     return [(Path(f.location.filename or "").name, f.location.row or 0, f.code) for f in findings]
+
+
+def codes_of_app(root: Path, text: str) -> list[str]:
+    """The codes of the findings in `app.py`, a program that another file starts."""
+    write(root, {"app.py": text, "start.py": "import app\n\napp.run()\n"})
+    return [code for _, _, code in places(lint([root], cache=False).findings)]
