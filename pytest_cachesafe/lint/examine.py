@@ -125,8 +125,18 @@ class Examiner:
 
     def _structural_rules(self, name: str) -> list[Rule]:
         rules = self.project.rules
-        found = rules.literals.found(self._read(name) or b"")
+        found = self._needles_in(self._read(name) or b"")
         return [rule for rule in rules.on_trees() if not found.isdisjoint(rule.needles)] if found else []
+
+    def _needles_in(self, data: bytes) -> frozenset[bytes]:
+        """The needles of rules that a file holds; what is short may be an excerpt, which names a chat in fewer words."""
+        from cachesafe_rules.excerpts import SHORT_FILE
+        from cachesafe_rules.needles import CHAT, IN_EXCERPTS
+
+        found = self.project.rules.literals.found(data)
+        if data.count(b"\n") <= SHORT_FILE and any(word in data for word in IN_EXCERPTS):
+            return found.union(CHAT)
+        return found
 
     def _narrowed(self, parsed: Parsed, rules: Sequence[Rule]) -> list[Rule]:
         """Without the rules whose words are all in docstrings, of which a view holds nothing. What the rules of other
@@ -135,7 +145,7 @@ class Examiner:
         if code is None:
             return list(rules)
         own = self.project.rules
-        found = own.literals.found(code)
+        found = self._needles_in(code)
         return [rule for rule in rules if rule in own.others or not found.isdisjoint(rule.needles)]
 
     def _structural(

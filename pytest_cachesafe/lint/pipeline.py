@@ -32,6 +32,7 @@ __all__ = ["Passed", "Pipeline", "Project"]
 _REQUEST_WORDS = (
     b"messages", b"history", b"cache_control", b"cachePoint", b"prompt_cache_key", b"promptCacheKey",
     b"x-grok-conv-id", b"chat.completions", b"contents=", b'"properties"', b"'properties'", b'"tool"', b"'tool'",
+    b'"tools"', b"'tools'", b"conversation", b"transcript", b"turns",
 )  # fmt: skip
 # Words of a clock that a template reads.
 _CLOCK_WORDS = (b"now", b"today", b"strftime", b"time.time", b"current_")

@@ -361,7 +361,7 @@ def build_view(
 ) -> ModuleView:
     """The view of one file. `column(row, offset)` turns the tree's byte offset into a column from 1; `taints` says what
     the flow analysis knows of an expression, and is asked when a rule reads it."""
-    view = ModuleView(filename)
+    view = ModuleView(filename, rows=max((node.end_lineno or 0 for node in tree.body[-1:]), default=0))
     maker = view.memo[_MAKER] = Maker(filename, column, taints)
     _Walk(view, maker).block(tree.body, _Scope("", "", (), False))
     return view

@@ -212,6 +212,9 @@ def _stable_behind(shape: Shape, found: MessageList, number: int) -> tuple[str, 
     of fixed text."""
     for later in found.items[number + 1 :]:
         star = later.expr.items[0] if later.expr.kind == "star" else later.expr
+        if star.kind == "operation" and star.name == "or":
+            # `*(history or [])`
+            star = star.items[0]
         if later.role == "*" and is_history(star):
             return f"the history ({spelt(star)})", spelt(star), star.span.row
         if later.role == "system" and later.content is not None:

@@ -6,14 +6,16 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from cachesafe_rules.changing import changing_value
-from cachesafe_rules.expressions import is_history, last_part, walk
+from cachesafe_rules.expressions import is_history, last_part, spelt, walk
+from cachesafe_rules.growing_front import answered_requests
 from cachesafe_rules.history_edits import Edit, is_content, is_free, senders
 from cachesafe_rules.kept import holds_sent
 from cachesafe_rules.model import Binding, Call, Condition, Expr, Span
-from cachesafe_rules.shape import Shape
+from cachesafe_rules.shape import Request, Shape
 from cachesafe_rules.turn_state import state_in
+from cachesafe_rules.turns import is_side_call
 
-__all__ = ["first_rewritten"]
+__all__ = ["first_rewritten", "first_swapped"]
 
 
 class _Write(NamedTuple):
@@ -38,6 +40,27 @@ def first_rewritten(shape: Shape) -> Iterator[Edit]:
         found = changing_value(shape, write.function, write.value)
         if found := found or state_in(shape, write.function, write.value, write.conditions):
             yield write.span, f"the first message is rewritten with {found}", write.function, write.messages
+
+
+def first_swapped(shape: Shape) -> Iterator[Edit]:
+    """`messages[0] = …` between two requests of one function that send the same list: the second reads none of it."""
+    for write in _writes(shape):
+        requests = [r for r in answered_requests(shape) if r.function == write.function and _sends(r, write.messages)]
+        before = [request for request in requests if request.span < write.span]
+        behind = [request for request in requests if request.span > write.span]
+        name = write.messages.name
+        fresh = any(
+            bound.function == write.function and bound.operator == "=" and before and bound.span > before[-1].span
+            for bound in shape.bindings(write.function, write.messages)
+        )
+        begun = shape.resolve(write.function, write.messages)
+        same = begun.kind == "list" and bool(begun.items) and spelt(_text_of(begun.items[0])) == spelt(write.value)
+        if before and behind and not (fresh or same or is_side_call(write.function)):
+            yield write.span, f"{name}[0] is another message in the next request", write.function, write.messages
+
+
+def _sends(request: Request, messages: Expr) -> bool:
+    return request.messages is not None and request.messages.name == messages.name
 
 
 def _is_of_turn(shape: Shape, write: _Write, sends: set[str]) -> bool:

@@ -12,7 +12,7 @@ from cachesafe_rules.one_chat import is_sent
 from cachesafe_rules.shape import SEND, Request, Shape
 from cachesafe_rules.turns import is_setup, is_side_call, overflow_guarded
 
-__all__ = ["grows_in_front", "is_stored", "put_in_front"]
+__all__ = ["answered_requests", "grows_in_front", "is_stored", "put_in_front"]
 
 _TAKES_OUT = frozenset({"pop", "popleft", "remove", "clear"})
 _GROWS = frozenset({"append", "extend"})
@@ -48,11 +48,12 @@ def grows_in_front(shape: Shape, function: str, messages: Expr, conditions: tupl
         and _is_each_time(shape, where, around, messages, request)
         and not _is_taken_out(shape, {function, where}, messages, request)
         for where, around in places
-        for request in _requests(shape)
+        for request in answered_requests(shape)
     ) and is_sent(shape, function, messages, conditions)
 
 
-def _requests(shape: Shape) -> list[Request]:
+def answered_requests(shape: Shape) -> list[Request]:
+    """The requests of a file, those included whose messages are handed over without a name."""
     known = shape.view.memo.get("answered")
     if isinstance(known, list):
         return known

@@ -72,14 +72,18 @@ def assigned(shape: Shape) -> Iterator[Edit]:
             continue
         if not is_content(target) and not _is_written_over(shape, function, target, value):
             continue
-        if overflow_guarded(shape, function, binding.conditions) or not unguarded_callers(shape, function):
+        if overflow_guarded(shape, function, _outside(binding.conditions)) or not unguarded_callers(shape, function):
             continue
-        if (back := counted_back(shape, binding)) is not None and _loses(shape, function, value):
+        # Inside the loop a test on the size ends it when enough is cut: with each new message there is more to cut.
+        fitted = overflow_guarded(shape, function, binding.conditions)
+        if not fitted and (back := counted_back(shape, binding)) is not None and _loses(shape, function, value):
             yield binding.span, _DISTANCE, function, back
             continue
         if not is_content(target):
             continue
         for test, element in _loops(binding.conditions):
+            if fitted and not ends_before(shape, function, test):
+                continue
             messages = _edited(shape, binding, test, element)
             if messages is None or is_search(test, binding.conditions) or not holds_sent(shape, function, messages):
                 continue
@@ -221,6 +225,12 @@ def _loops(conditions: tuple[Condition, ...]) -> Iterator[tuple[Expr, Expr]]:
     for condition in conditions:
         if condition.kind == "for" and condition.test is not None and condition.target is not None:
             yield condition.test, condition.target
+
+
+def _outside(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+    """Those around the first loop over something."""
+    first = next((n for n, condition in enumerate(conditions) if condition.kind == "for"), len(conditions))
+    return conditions[:first]
 
 
 def _stored(*exprs: Expr) -> frozenset[Source]:

@@ -194,7 +194,10 @@ def _shown(shape: Shape, call: Call) -> bool:
 
 def _looks_at(shape: Shape, call: Call, name: str) -> bool:
     """Whether a test looks at the list itself: it is only begun there (`len(x) == 1`), or lacks such a message
-    (`x[0].role != "system"`, `not any(…)`, a flag that a loop over it set)."""
+    (`x[0].role != "system"`, `not any(…)`, a flag that a loop over it set). One of many that is looked for by its own
+    text (`for note in notes: if note not in x`) is missing whenever there is a new one."""
+    if _is_one_of_many(shape, call):
+        return False
     for condition in call.conditions:
         if condition.kind == "for" or condition.test is None:
             continue
@@ -207,6 +210,17 @@ def _looks_at(shape: Shape, call: Call, name: str) -> bool:
     return False
 
 
+def _is_one_of_many(shape: Shape, call: Call) -> bool:
+    """Whether a loop over something else than the list makes the message that is put in front."""
+    loops = [c for c in call.conditions if c.kind == "for" and c.target is not None and not is_history(c.test)]
+    targets = {part.name for loop in loops if loop.target is not None for part in walk(loop.target)}
+    content = role_and_content(shape.resolve(call.function, call.args[-1]))[1]
+    if content is None or not targets:
+        return False
+    whole = shape.resolve(call.function, content)
+    return any(part.kind == "name" and part.name in targets for part in walk(whole))
+
+
 def _varies(shape: Shape, call: Call) -> bool:
     """Whether what is put in front is another text in the next request, or stands there once more each time."""
     role, content = role_and_content(shape.resolve(call.function, call.args[-1]))
@@ -214,6 +228,8 @@ def _varies(shape: Shape, call: Call) -> bool:
         return True
     if content is None:
         return False
+    if _is_one_of_many(shape, call):
+        return True
     if changing_value(shape, call.function, content) is not None:
         return True
     if role == "system" and not _index(call):

@@ -23,7 +23,7 @@ _DEPTH = 14
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """`ttl` is 5m, 1h, or "" where it is computed; `block` the display that carries the marker."""
+    """`ttl` is 5m, 1h, "1h?" where a choice may give it, or "" where it is computed; `block` the display that carries the marker."""
 
     span: Span
     ttl: str
@@ -189,6 +189,10 @@ def _is_none(expr: Expr) -> bool:
 
 def _ttl(shape: Shape, function: str, marker: Expr) -> str:
     value = shape.resolve(function, marker)
+    if value.kind == "conditional":
+        # One of two: what must not stand there in either case is told.
+        both = {_ttl(shape, function, branch) for branch in value.items[1:]}
+        return both.pop() if len(both) == 1 else "1h?" if "1h" in both else ""
     fields = value.entries if value.kind == "dict" else value.call.keywords if value.call is not None else None
     if fields is None or (value.kind == "dict" and value.items):
         return ""

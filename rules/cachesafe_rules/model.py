@@ -210,7 +210,8 @@ class MessageList:
 
 @dataclass(slots=True)
 class ModuleView:
-    """One file as rules see it, everything in the order of the source. `memo` is for what rules work out together."""
+    """One file as rules see it, everything in the order of the source. `rows` is its length, 0 where it is not known;
+    `memo` is for what rules work out together."""
 
     filename: str
     arrivals: list[Arrival] = field(default_factory=list)
@@ -219,4 +220,5 @@ class ModuleView:
     bindings: list[Binding] = field(default_factory=list)
     dicts: list[Display] = field(default_factory=list)
     functions: dict[str, Function] = field(default_factory=dict)
+    rows: int = 0
     memo: dict[str, Any] = field(default_factory=dict)

@@ -6,12 +6,16 @@ Chosen on public code: of the 2,912 files of the transformers library 42 hold on
 
 from __future__ import annotations
 
-__all__ = ["CHAT", "MARKERS", "TOOLS"]
+__all__ = ["CHAT", "IN_EXCERPTS", "MARKERS", "TOOLS"]
 
 CHAT = (
     b"messages=", b'messages"', b"messages'", b".messages", b"messages[", b"return messages", b"contents=",
     b'"system"', b"'system'", b"SystemM", b"history,", b"history)", b"history[", b"+ history", b"*history", b'"input"',
-    b".invoke(", b".responses.",
+    b".invoke(", b".responses.", b"in messages", b"in history", b"return history", b'"tools"', b"'tools'",
+)  # fmt: skip
+# A short file that ends before the request holds one of these where it holds messages or parts of a request.
+IN_EXCERPTS = (
+    b"messages", b"history", b"tools", b"turns", b"conversation", b"transcript", b"contents", b"model", b"convo",
 )  # fmt: skip
 MARKERS = (b"cache_control", b"cachePoint")
 TOOLS = (b"tools=", b'tools"', b"tools'", b"bind_tools", b'"properties"', b"'properties'", b'"required"', b"'required'")

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
+from cachesafe_rules.excerpts import handed_chats, handed_fields
 from cachesafe_rules.expressions import is_history, last_part
 from cachesafe_rules.model import Binding, Call, Condition, Display, Expr, MessageList, ModuleView, Span
 from cachesafe_rules.observers import is_observer
@@ -43,13 +44,15 @@ _DEPTH = 12
 
 @dataclass(slots=True)
 class Request:
-    """A call or a dict display that is a request to a model, with its fields as written there."""
+    """A call or a dict display that is a request to a model, with its fields as written there. `partial`: some fields
+    of a request whose messages stand elsewhere, in an excerpt."""
 
     fields: dict[str, Expr]
     function: str
     span: Span
     conditions: tuple[Condition, ...] = ()
     call: Call | None = None
+    partial: bool = False
 
     @property
     def messages(self) -> Expr | None:
@@ -179,6 +182,10 @@ class Shape:
                 self._request_call(call)
         for display in self.view.dicts:
             self._request_dict(display)
+        asked = {request.span for request in self.requests}
+        for fields, function, span, conditions in handed_fields(self):
+            if span not in asked:
+                self.requests.append(Request(fields, function, span, conditions, partial=True))
         self._flow()
 
     def _with_config(self, fields: dict[str, Expr], function: str) -> dict[str, Expr]:
@@ -237,6 +244,8 @@ class Shape:
                 and binding.function in builders
             ):
                 self._visit(binding.value, binding.function, binding.span, binding.conditions, seen)
+        for expr, function, span, conditions in handed_chats(self):
+            self._visit(expr, function, span, conditions, seen)
 
     def flow(self, root: Expr, function: str, span: Span, conditions: tuple[Condition, ...] = ()) -> list[Part]:
         """What an expression is made of, names and this file's functions followed."""

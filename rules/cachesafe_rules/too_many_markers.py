@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.blocks import is_marker
+from cachesafe_rules.excerpts import is_excerpt
 from cachesafe_rules.expressions import is_history, last_part, walk
 from cachesafe_rules.lengths import known_length
 from cachesafe_rules.markers import Marker, marked_lists, markers_below, markers_of, takes_away
@@ -163,7 +164,10 @@ def _steps(markers: list[Marker]) -> tuple[Step, ...]:
 
 def _in_loops(shape: Shape) -> Iterator[Span]:
     """Markers on all of a list that the same function sends."""
-    sending = {request.function for request in shape.requests}
+    # An excerpt hands back what it marks.
+    sending = {request.function for request in shape.requests} | (
+        set(shape.view.functions) if is_excerpt(shape.view) else set()
+    )
     for binding in shape.view.bindings:
         target = binding.target
         if (
@@ -216,7 +220,15 @@ def _each_message(shape: Shape, binding: Binding) -> bool:
     if any(other.operator == "+=" and loops[0] in other.conditions for other in shape.view.bindings):
         # Counts what it marks, to stop in time.
         return False
-    return _all_of(shape, binding.function, loops[0]) and not any(item.kind in ("if", "while") for item in behind)
+    return _all_of(shape, binding.function, loops[0]) and not any(
+        item.kind in ("if", "while") and not _is_setting(shape, binding.function, item) for item in behind
+    )
+
+
+def _is_setting(shape: Shape, function: str, condition: Condition) -> bool:
+    """`if use_cache:`: what the function is told holds for all of the list."""
+    test = condition.test
+    return condition.kind == "if" and test is not None and shape.is_parameter(function, test)
 
 
 def _all_of(shape: Shape, function: str, loop: Condition) -> bool:

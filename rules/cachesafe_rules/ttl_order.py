@@ -81,7 +81,7 @@ class TtlOrder(Rule):
             for marker in markers:
                 if marker.ttl == "5m" and short is None:
                     short = marker
-                elif marker.ttl == "1h" and short is not None and marker.span not in seen:
+                elif marker.ttl in ("1h", "1h?") and short is not None and marker.span not in seen:
                     seen.add(marker.span)
                     yield Report(
                         f"a marker of 1h behind the one of 5m in row {short.span.row}: the provider rejects this order",

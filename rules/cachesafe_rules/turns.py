@@ -48,6 +48,9 @@ _OF_TEXT = frozenset(
      "lower", "is", "has", "estimate", "score", "text", "words"}
 )  # fmt: skip
 _COUNTED = frozenset({"turn", "turns", "step", "steps", "iteration", "iterations", "round", "rounds"})
+# `message_count`, `n_messages`
+_NUMBER = frozenset({"count", "num", "number", "n", "total", "len", "length"})
+_MESSAGES = frozenset({"message", "messages", "history", "turns"})
 _AGAIN = frozenset({"attempt", "attempts", "retry", "retries", "tries", "trial"})
 _SETTING = lazy_pattern(r"(?:use|enabled?|with|allow|include|has|is|no|supports?|should)_|\w*_enabled$")
 _WANTED = frozenset({"want", "wanted", "need", "needed"})
@@ -72,6 +75,12 @@ _WRITTEN = lazy_pattern(
 )
 
 
+# `format_messages`, `render_prompt`: put together for a request; `format_messages_for_log` is not.
+_BUILDS = lazy_pattern(
+    r"^_*(?:format|render)_(?:\w+_)?(?:messages|prompt|request|payload|context|contents|conversation)$"
+)
+
+
 def is_setup(function: str) -> bool:
     """Whether code there runs once for an agent or a process: a module or class body, a constructor."""
     name = last_part(function)
@@ -81,6 +90,8 @@ def is_setup(function: str) -> bool:
 def is_side_call(function: str) -> bool:
     """Whether the function asks a model about a chat, and does not continue it: titles, summaries, verdicts."""
     name = last_part(function).lower()
+    if _BUILDS.search(name):
+        return False
     return (
         not _SIDE.isdisjoint(name.split("_"))
         or name.lstrip("_").startswith(("on_llm", "on_chat"))
@@ -137,6 +148,8 @@ def is_single(shape: Shape, request: Request) -> bool:
 
 def is_chat(shape: Shape, request: Request) -> bool:
     """Whether a request carries a conversation: not one question that is written down, nor a text by itself."""
+    if request.partial:
+        return True
     messages = request.messages
     if messages is None or is_single(shape, request):
         return False
@@ -320,7 +333,8 @@ def _turn_name(shape: Shape, function: str, expr: Expr) -> str | None:
         if expr.name in _WANTED:
             # What is looked for in a list, maybe a model's own name.
             return None
-        if is_local(shape, function, expr) and (not _TURN.isdisjoint(named) or expr.name in _TEXTS):
+        counted = not _NUMBER.isdisjoint(named) and not _MESSAGES.isdisjoint(named)
+        if is_local(shape, function, expr) and (counted or not _TURN.isdisjoint(named) or expr.name in _TEXTS):
             return expr.name
     elif expr.kind == "subscript":
         key = expr.items[1].value

@@ -14,6 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from cachesafe_rules.excerpts import SHORT_FILE
 from cachesafe_rules.patterns import lazy_pattern
 from cachesafe_rules.policy import EACH_REQUEST, FETCHED, TOOL_WRITES
 from pytest_cachesafe.lint.evidence.files import Files
@@ -33,9 +34,9 @@ __all__ = ["Mechanism"]
 _CODES = frozenset({"CSF101", "CSF104", "CSF105", "CSF107", "CSF108", "CSF109", "CSF110", "CSF111"})
 _CLOCKS = frozenset({"CSF101"})
 # Rules on structure, whose reports say themselves whether all of it is seen.
-_STRUCTURE = frozenset({"CSF203", "CSF302", "CSF304", "CSF305", "CSF306", "CSF307"})
-# A file of so few rows that nothing else takes in is complete as it stands: who calls what is in it is not to be seen.
-_SHORT = 40
+_STRUCTURE = frozenset(
+    {"CSF203", "CSF301", "CSF302", "CSF303", "CSF304", "CSF305", "CSF306", "CSF307", "CSF401", "CSF402", "CSF403"}
+)
 _HOPS = 2
 _END = lazy_pattern(r"(?:also )?reaches |passed on here")
 _STORED = lazy_pattern(r"assigned to self\.\w")
@@ -101,7 +102,7 @@ class Mechanism:
         ends = self._ends(report)
         if code in _CLOCKS:
             files = {report.span.filename, *(step.filename for step in report.steps)}
-            short = all(self._seen[file].rows <= _SHORT for file in files)
+            short = all(self._seen[file].rows <= SHORT_FILE for file in files)
             return short or report.data.get("part") != "system" or self._is_followed(report, ends)
         if _KEPT.search(report.message) or self._is_fallback(report, ends):
             return False
@@ -267,11 +268,12 @@ class Mechanism:
     # Files
 
     def is_alone(self, name: str) -> bool:
-        """Whether a file is short and no other file of the project takes it in."""
+        """Whether a file is short and no other file of the project takes it in: it is complete as it stands then, and who
+        calls what is in it is not to be seen."""
         if name not in self._alone:
             stem = name.rpartition("/")[2][:-3].encode()
             imported = re.compile(rb"\b(?:from|import)\b[^\n]*\b" + re.escape(stem) + rb"\b")
-            self._alone[name] = self._seen[name].rows <= _SHORT and not any(
+            self._alone[name] = self._seen[name].rows <= SHORT_FILE and not any(
                 other != name and stem in (data := self._seen.read(other) or b"") and imported.search(data)
                 for other in self._files
             )

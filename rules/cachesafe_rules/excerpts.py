@@ -1,0 +1,151 @@
+"""What a short file hands back. In an excerpt that ends before the request, what its functions give back, and the chat
+that they change in place, is what will be sent.
+
+Whether another file takes it in is not seen here: reports that rest on this alone say so in their data, and are made
+where the file is complete as it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from cachesafe_rules.expressions import is_history, last_part, name_words, walk
+from cachesafe_rules.model import Binding, Call, Condition, Expr, ModuleView, Span
+
+if TYPE_CHECKING:
+    from cachesafe_rules.shape import Shape
+
+__all__ = ["SHORT_FILE", "handed_chats", "handed_fields", "is_excerpt"]
+
+# Rows of a file that may be an excerpt.
+SHORT_FILE = 40
+# What a function is about that gives back messages for a request; others give them to a window, a log or a test.
+_SENDING = frozenset(
+    {"build", "messages", "message", "prompt", "context", "request", "payload", "body", "trim", "window", "prepare",
+     "history", "chat", "prune", "truncate", "compact", "assemble", "compose", "turn", "input", "inputs", "conversation",
+     "convo", "next", "step", "shrink", "limit", "cap", "fit", "keep", "load", "transcript", "turns", "evict", "drop",
+     "slide", "params", "kwargs", "args", "call", "send", "ask", "reduce", "apply", "optimize", "optimise", "clip",
+     "manage", "transform", "modify", "pre", "hook", "memory", "buffer", "contents", "render"}
+)  # fmt: skip
+_OF_MESSAGE = frozenset({"role", "content", "tool_calls", "tool_call_id"})
+_EDITS = frozenset({"insert", "appendleft", "pop", "popleft", "remove", "clear", "reverse", "append", "extend"})
+_FIELDS = frozenset(
+    {"messages", "tools", "functions", "system", "model", "reasoning_effort", "reasoning", "thinking", "tool_choice",
+     "instructions", "system_instruction", "prompt_cache_key", "contents", "input", "effort", "output_config",
+     "parallel_tool_calls"}
+)  # fmt: skip
+
+_Root = tuple[Expr, str, Span, tuple[Condition, ...]]
+
+
+def is_excerpt(view: ModuleView) -> bool:
+    """Whether a file is short enough to be one."""
+    return 0 < view.rows <= SHORT_FILE
+
+
+def handed_chats(shape: Shape) -> Iterator[_Root]:
+    """Message lists that an excerpt gives back, and those that it changes for whoever holds them."""
+    view = shape.view
+    if not is_excerpt(view) or not _speaks_of_messages(view):
+        return
+    for binding in view.bindings:
+        value, function = binding.value, binding.function
+        if binding.operator not in ("return", "yield") or value is None or not _is_for_request(function):
+            continue
+        parts = (
+            shape.flow(value, function, binding.span, binding.conditions) if _is_list(shape, function, value) else ()
+        )
+        if any(is_history(part.expr) for part in parts):
+            yield value, function, binding.span, binding.conditions
+    for found, where in _changed(view):
+        if isinstance(where, Call):
+            yield found, where.function, where.span, where.conditions
+        else:
+            yield found, where.function, where.span, where.conditions
+
+
+def _is_for_request(function: str) -> bool:
+    words = name_words(last_part(function))
+    return not words.isdisjoint(_SENDING) or last_part(function) in ("__call__", "forward", "process", "run")
+
+
+def _is_list(shape: Shape, function: str, value: Expr) -> bool:
+    """Whether a value is a list of messages and not something that is made of them."""
+    value = shape.resolve(function, value)
+    if value.kind in ("name", "attribute", "list", "conditional"):
+        return True
+    if value.kind == "operation":
+        return value.name in ("+", "or")
+    if value.kind == "comprehension":
+        return value.name == "list"
+    if value.kind == "subscript":
+        return value.items[1].kind == "slice"
+    return value.call is not None and last_part(value.call.name) in ("list", "deepcopy", "copy")
+
+
+def _changed(view: ModuleView) -> Iterator[tuple[Expr, Call | Binding]]:
+    """The chats that a function changes in place: its parameters and the attributes of its object."""
+    for call in view.calls:
+        receiver = call.receiver
+        if receiver is not None and last_part(call.name) in _EDITS and _is_held(view, call.function, receiver):
+            yield receiver, call
+    for binding in view.bindings:
+        target = binding.target
+        while target is not None and target.kind in ("subscript", "attribute") and not is_history(target):
+            target = target.items[0] if target.items else None
+        if target is None or not _is_held(view, binding.function, target) or binding.operator in ("for", "with"):
+            continue
+        if target is not binding.target or target.kind == "attribute":
+            yield target, binding
+
+
+def _is_held(view: ModuleView, function: str, expr: Expr) -> bool:
+    """Whether a chat outlives the function that changes it."""
+    known = view.functions.get(function)
+    if not is_history(expr) or known is None:
+        return False
+    return expr.kind == "attribute" or (expr.kind == "name" and expr.name in known.parameters)
+
+
+def _speaks_of_messages(view: ModuleView) -> bool:
+    """Whether anything in a file is a message of a chat, and not of a log or a queue."""
+    if view.lists or any("role" in display.expr.entries for display in view.dicts):
+        return True
+    roots = [expr for b in view.bindings for expr in (b.target, b.value) if expr is not None]
+    roots += [c.test for b in (*view.bindings, *view.calls) for c in b.conditions if c.test is not None]
+    roots += [arg for call in view.calls for arg in (*call.args, *call.keywords.values())]
+    return any(_is_of_message(part) for root in roots for part in walk(root)) or any(
+        last_part(call.name).endswith("Message") or _OF_MESSAGE.intersection(call.keywords) for call in view.calls
+    )
+
+
+def _is_of_message(expr: Expr) -> bool:
+    """`m["role"]`, `m.content`, `m.get("content")`."""
+    if expr.kind == "subscript":
+        return expr.items[1].value in _OF_MESSAGE
+    if expr.kind == "attribute":
+        return last_part(expr.name) in _OF_MESSAGE
+    call = expr.call
+    return call is not None and last_part(call.name) == "get" and any(a.value in _OF_MESSAGE for a in call.args[:1])
+
+
+def handed_fields(shape: Shape) -> Iterator[tuple[dict[str, Expr], str, Span, tuple[Condition, ...]]]:
+    """Displays and items of a request whose messages stand elsewhere: `{**body, "tools": tools}`, `body["tools"] = …`."""
+    view = shape.view
+    if not is_excerpt(view):
+        return
+    for display in view.dicts:
+        entries = display.expr.entries
+        given = {name: entries[name] for name in entries.keys() & _FIELDS}
+        # `**body` is an item without a key.
+        merged = bool(display.expr.items)
+        if given and "messages" not in given and (merged or len(given) > 1) and "role" not in entries:
+            yield given, display.function, display.expr.span, display.conditions
+    for binding in view.bindings:
+        target, value = binding.target, binding.value
+        if target is None or value is None or target.kind != "subscript" or not binding.function:
+            continue
+        key = target.items[1].value
+        if key in _FIELDS and key != "messages" and target.items[0].kind in ("name", "attribute"):
+            yield {str(key): value}, binding.function, binding.span, binding.conditions
