@@ -18,7 +18,11 @@ def moves(shape: Shape, function: str, conditions: tuple[Condition, ...], index:
 
 
 def is_border(shape: Shape, function: str, test: Expr, index: str) -> bool:
-    """`i < len(messages) - 5`, `i < cut`."""
+    """`i < len(messages) - 5`, `i < cut`, `i in stale` for a part of the places that ends before the newest."""
+    for part in walk(test):
+        if part.kind == "operation" and part.name in ("in", "not in") and part.items[0].name == index:
+            if ends_before(shape, function, _members(shape, function, part.items[1])):
+                return True
     return any(
         part.kind == "operation"
         and len(part.items) == 2
@@ -26,6 +30,16 @@ def is_border(shape: Shape, function: str, test: Expr, index: str) -> bool:
         and any(_counts_from_end(shape, function, item) for item in part.items)
         for part in walk(test)
     )
+
+
+def _members(shape: Shape, function: str, expr: Expr) -> Expr:
+    """What a set or list is made of: `set(places[:-5])`."""
+    value = shape.resolve(function, expr)
+    while value.call is not None and last_part(value.call.name) in ("set", "list", "frozenset", "tuple"):
+        if not value.call.args:
+            break
+        value = shape.resolve(function, value.call.args[0])
+    return value
 
 
 def _counts_from_end(shape: Shape, function: str, expr: Expr) -> bool:

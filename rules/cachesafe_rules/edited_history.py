@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.first_message import first_rewritten, first_swapped
-from cachesafe_rules.history_edits import appended, assigned, rebuilt
+from cachesafe_rules.history_edits import appended, assigned, rebuilt, taken_off
 from cachesafe_rules.model import Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.one_chat import is_sent
@@ -148,7 +148,14 @@ class EditedHistory(Rule):
     def check(self, context: Context) -> Iterator[Report]:
         shape = shape_of(context.view)
         seen: set[Span] = set()
-        found = [*rebuilt(shape), *assigned(shape), *appended(shape), *first_rewritten(shape), *first_swapped(shape)]
+        found = [
+            *rebuilt(shape),
+            *assigned(shape),
+            *appended(shape),
+            *taken_off(shape),
+            *first_rewritten(shape),
+            *first_swapped(shape),
+        ]
         for span, what, function, messages in found:
             if span not in seen:
                 seen.add(span)

@@ -10,13 +10,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from cachesafe_rules.expressions import is_history, last_part, name_words, walk
+from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, walk
 from cachesafe_rules.model import Binding, Call, Condition, Expr, ModuleView, Span
+
+from cachesafe_rules.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from cachesafe_rules.shape import Shape
 
-__all__ = ["SHORT_FILE", "handed_chats", "handed_fields", "is_excerpt"]
+__all__ = ["SHORT_FILE", "handed_chats", "handed_fields", "is_excerpt", "varies_in_excerpt"]
 
 # Rows of a file that may be an excerpt.
 SHORT_FILE = 40
@@ -28,7 +30,35 @@ _SENDING = frozenset(
      "slide", "params", "kwargs", "args", "call", "send", "ask", "reduce", "apply", "optimize", "optimise", "clip",
      "manage", "transform", "modify", "pre", "hook", "memory", "buffer", "contents", "render"}
 )  # fmt: skip
+_CUTS = frozenset(
+    {
+        "trim",
+        "window",
+        "truncate",
+        "prune",
+        "build",
+        "prepare",
+        "compact",
+        "shrink",
+        "clip",
+        "assemble",
+        "compose",
+        "fit",
+    }
+)
+# What shows, keeps or counts messages.
+_LOOKS = lazy_pattern(
+    r"(?:^|_)(?:log|print|show|preview|display|export|dump|save|store|count|title|tail|last|latest|recent|find|search|"
+    r"test|assert|replay|stats|metrics|digest|hash|key|view|ui|audit|trace|debug|filter)(?:_|$)"
+)
 _OF_MESSAGE = frozenset({"role", "content", "tool_calls", "tool_call_id"})
+# Names of texts that stay as they are, and what makes another thing of a name.
+_LASTS = frozenset(
+    {"system", "prompt", "instructions", "instruction", "persona", "base", "rules", "template", "policy", "preamble",
+     "default", "static", "name", "language", "locale", "config", "settings", "tools", "schema", "dummy", "style",
+     "greeting", "intro", "brand", "product", "tenant", "role", "fixed", "examples", "shots", "task", "goal", "agent"}
+)  # fmt: skip
+_BEGINS = frozenset({"init", "start", "reset", "new", "create", "begin", "open", "setup", "initial", "make", "ensure"})
 _EDITS = frozenset({"insert", "appendleft", "pop", "popleft", "remove", "clear", "reverse", "append", "extend"})
 _FIELDS = frozenset(
     {"messages", "tools", "functions", "system", "model", "reasoning_effort", "reasoning", "thinking", "tool_choice",
@@ -47,27 +77,28 @@ def is_excerpt(view: ModuleView) -> bool:
 def handed_chats(shape: Shape) -> Iterator[_Root]:
     """Message lists that an excerpt gives back, and those that it changes for whoever holds them."""
     view = shape.view
-    if not is_excerpt(view) or not _speaks_of_messages(view):
+    if not is_excerpt(view):
         return
+    speaks = _speaks_of_messages(view)
     for binding in view.bindings:
         value, function = binding.value, binding.function
-        if binding.operator not in ("return", "yield") or value is None or not _is_for_request(function):
+        if binding.operator not in ("return", "yield") or value is None or not _is_for_request(function, speaks):
             continue
-        parts = (
-            shape.flow(value, function, binding.span, binding.conditions) if _is_list(shape, function, value) else ()
-        )
+        # `{"messages": messages}` as the new state of a graph.
+        value = next((value.entries[key] for key in ("messages", "contents", "input") if key in value.entries), value)
+        whole = _is_list(shape, function, value)
+        parts = shape.flow(value, function, binding.span, binding.conditions) if whole else ()
         if any(is_history(part.expr) for part in parts):
             yield value, function, binding.span, binding.conditions
-    for found, where in _changed(view):
-        if isinstance(where, Call):
-            yield found, where.function, where.span, where.conditions
-        else:
-            yield found, where.function, where.span, where.conditions
+    for found, where in _changed(view) if speaks else ():
+        yield found, where.function, where.span, where.conditions
 
 
-def _is_for_request(function: str) -> bool:
+def _is_for_request(function: str, speaks: bool) -> bool:
+    """Whether a function by its name works on what is sent; where nothing else speaks of messages, it must say so."""
     words = name_words(last_part(function))
-    return not words.isdisjoint(_SENDING) or last_part(function) in ("__call__", "forward", "process", "run")
+    named = _CUTS if not speaks else _SENDING
+    return not words.isdisjoint(named) or (speaks and not _LOOKS.search(last_part(function)))
 
 
 def _is_list(shape: Shape, function: str, value: Expr) -> bool:
@@ -149,3 +180,41 @@ def handed_fields(shape: Shape) -> Iterator[tuple[dict[str, Expr], str, Span, tu
         key = target.items[1].value
         if key in _FIELDS and key != "messages" and target.items[0].kind in ("name", "attribute"):
             yield {str(key): value}, binding.function, binding.span, binding.conditions
+
+
+def varies_in_excerpt(shape: Shape, function: str, content: Expr) -> str | None:
+    """What in a text of an excerpt is not the same for each request, as far as names say: a parameter, an attribute, or
+    what a call gives back; None for constants and for what is named like a text of the program."""
+    if not is_excerpt(shape.view) or not name_words(last_part(function)).isdisjoint(_BEGINS):
+        return None
+    seen: set[str] = set()
+    stack = [content]
+    while stack:
+        for part in walk(stack.pop()):
+            name = part.name or ""
+            if part.kind not in ("name", "attribute") or not name or name in seen or is_constant_name(part):
+                continue
+            seen.add(name)
+            if not _LASTS.isdisjoint(name_words(last_part(name))) or part.name in ("self", "cls"):
+                continue
+            bound = [b for b in shape.bindings(function, part) if b.value is not None]
+            if part.kind == "attribute":
+                if _is_only_constructed(shape, function, part):
+                    continue
+                return name
+            if shape.is_parameter(function, part):
+                return name
+            # A name of the module is what it is for the whole process.
+            stack += [b.value for b in bound if b.function and b.value is not None]
+    return None
+
+
+def _is_only_constructed(shape: Shape, function: str, part: Expr) -> bool:
+    """Whether an attribute of the object itself gets its value in the constructor or the class alone, and holds no
+    object that may change."""
+    if not (part.name or "").startswith(("self.", "cls.")):
+        return False
+    if (part.name or "").count(".") > 1:
+        return False
+    bound = shape.bindings(function, part)
+    return bool(bound) and all(not b.function or last_part(b.function) in ("__init__", "__post_init__") for b in bound)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from cachesafe_rules.changing import changing_value
+from cachesafe_rules.excerpts import varies_in_excerpt
 from cachesafe_rules.expressions import is_history, last_part, spelt, walk
 from cachesafe_rules.growing_front import answered_requests
 from cachesafe_rules.history_edits import Edit, is_content, is_free, senders
@@ -38,6 +39,8 @@ def first_rewritten(shape: Shape) -> Iterator[Edit]:
             # What stands behind a marker in it is taken off.
             continue
         found = changing_value(shape, write.function, write.value)
+        if write.value.kind not in ("name", "attribute"):
+            found = found or varies_in_excerpt(shape, write.function, write.value)
         if found := found or state_in(shape, write.function, write.value, write.conditions):
             yield write.span, f"the first message is rewritten with {found}", write.function, write.messages
 

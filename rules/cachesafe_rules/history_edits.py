@@ -9,19 +9,36 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.borders import ends_before, from_end, is_border, moves
+from cachesafe_rules.changing import is_local
 from cachesafe_rules.counted_back import counted_back
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, parts_of, walk
 from cachesafe_rules.kept import holds_sent
-from cachesafe_rules.model import Binding, Condition, Expr, Source, Span
+from cachesafe_rules.model import Binding, Call, Condition, Expr, Source, Span
 from cachesafe_rules.roles import is_search
 from cachesafe_rules.shape import Shape
 from cachesafe_rules.turns import is_setup, is_side_call, overflow_guarded
 from cachesafe_rules.volatile import volatile_in
 
-__all__ = ["Edit", "appended", "assigned", "is_content", "is_free", "rebuilt", "senders", "unguarded_callers"]
+__all__ = [
+    "Edit",
+    "appended",
+    "assigned",
+    "is_content",
+    "is_free",
+    "rebuilt",
+    "senders",
+    "taken_off",
+    "unguarded_callers",
+]
 
+_FOLLOWED = 12
 _CONTENT = frozenset({"content", "text", "parts"})
 _SHORTENS = frozenset({"truncate", "shorten", "cut", "clip", "trim", "abbreviate", "summarize", "summarise", "elide"})
+# Fields of a message that a request shows the model; a marker may be taken off.
+_TAKEN_OFF = frozenset(
+    {"content", "reasoning_content", "reasoning", "thinking", "images", "image", "tool_calls", "reasoning_details",
+     "audio", "attachments"}
+)  # fmt: skip
 _DISTANCE = "earlier messages change with their distance from the end"
 
 
@@ -52,15 +69,48 @@ def appended(shape: Shape) -> Iterator[Edit]:
         grown = Expr("name", call.span, name=root)
         if not is_free(shape, call.function, call.conditions):
             continue
-        item = shape.resolve(call.function, call.args[0])
-        for test, target in _loops(call.conditions):
-            if not _is_sent(shape, call.function, test):
-                continue
-            index = _index_of(test, target)
-            if why := _changed(shape, call.function, item, index, _stored(test)):
-                yield call.span, why, call.function, grown
-            elif moves(shape, call.function, call.conditions, index) and _loses(shape, call.function, item):
-                yield call.span, _DISTANCE, call.function, grown
+        for span, item, conditions in _forms(shape, call):
+            for test, target in _loops(conditions):
+                if not _is_sent(shape, call.function, test):
+                    continue
+                index = _index_of(test, target)
+                if why := _changed(shape, call.function, item, index, _stored(test)):
+                    yield span, why, call.function, grown
+                elif moves(shape, call.function, conditions, index) and _loses(shape, call.function, item):
+                    yield span, _DISTANCE, call.function, grown
+
+
+def _forms(shape: Shape, call: Call) -> Iterator[tuple[Span, Expr, tuple[Condition, ...]]]:
+    """What `append` is given: the message as it stands there, or each form that the loop gives it before."""
+    item = call.args[0]
+    given = 0
+    for binding in shape.bindings(call.function, item) if item.kind == "name" else ():
+        around = {id(condition.test) for condition in binding.conditions}
+        loops = [condition for condition in call.conditions if condition.kind == "for"]
+        if binding.operator == "=" and binding.value is not None and all(id(loop.test) in around for loop in loops):
+            given += 1
+            yield binding.span, binding.value, binding.conditions
+    if not given:
+        yield call.span, shape.resolve(call.function, item), call.conditions
+
+
+def taken_off(shape: Shape) -> Iterator[Edit]:
+    """`m.pop("reasoning_content")`, `del m["images"]` for all but the newest messages."""
+    found = [(c.span, c.function, c.conditions, c.receiver, c.args[0]) for c in shape.view.calls
+             if last_part(c.name) == "pop" and c.args and c.receiver is not None]  # fmt: skip
+    found += [(b.span, b.function, b.conditions, b.target.items[0], b.target.items[1]) for b in shape.view.bindings
+              if b.operator == "del" and b.target is not None and b.target.kind == "subscript"]  # fmt: skip
+    for span, function, conditions, message, key in found:
+        if key.value not in _TAKEN_OFF or not is_free(shape, function, conditions):
+            continue
+        for test, target in _loops(conditions):
+            whole = _over(test)
+            if (
+                message.name == target.name
+                and ends_before(shape, function, test)
+                and holds_sent(shape, function, whole)
+            ):
+                yield span, _DISTANCE, function, whole
 
 
 def assigned(shape: Shape) -> Iterator[Edit]:
@@ -82,7 +132,8 @@ def assigned(shape: Shape) -> Iterator[Edit]:
         if not is_content(target):
             continue
         for test, element in _loops(binding.conditions):
-            if fitted and not ends_before(shape, function, test):
+            from_front = _is_left_in(shape, function, binding.conditions, test)
+            if fitted and not from_front and not ends_before(shape, function, test):
                 continue
             messages = _edited(shape, binding, test, element)
             if messages is None or is_search(test, binding.conditions) or not holds_sent(shape, function, messages):
@@ -91,8 +142,10 @@ def assigned(shape: Shape) -> Iterator[Edit]:
                 continue
             index = _index_of(test, element)
             whole = _over(messages.generators[0].iterable) if messages.generators else messages
-            if ends_before(shape, function, test) or (
-                function in sends and moves(shape, function, binding.conditions, index)
+            if (
+                ends_before(shape, function, test)
+                or from_front
+                or (function in sends and moves(shape, function, binding.conditions, index))
             ):
                 if _loses(shape, function, value):
                     yield binding.span, _DISTANCE, function, whole
@@ -142,12 +195,33 @@ def _changed(
 ) -> str | None:
     """What makes a message another one in the next request, None where it stays the same."""
     for part in walk(element):
+        if part.kind == "subscript" and _is_cut_to_fit(shape, function, part):
+            return "earlier messages are cut to what the others leave"
         if index and part.kind == "operation" and part.name == "-" and from_end(shape, function, part, index):
             return _DISTANCE
         border = index and part.kind == "conditional" and is_border(shape, function, part.items[0], index)
         if border and any(_loses(shape, function, branch) for branch in part.items[1:]):
             return _DISTANCE
     return _stamped(shape, function, element, stored)
+
+
+def _is_cut_to_fit(shape: Shape, function: str, part: Expr) -> bool:
+    """`m["content"][:share]` where the share is worked out from the size of all messages: another one each time."""
+    if part.items[1].kind != "slice" or not is_content(shape.resolve(function, part.items[0])):
+        return False
+    stack = [part.items[1].items[1]]
+    for _ in range(_FOLLOWED):
+        if not stack:
+            return False
+        for inner in walk(stack.pop()):
+            call = inner.call
+            if call is not None and last_part(call.name) in ("len", "sum") and call.args:
+                below = list(walk(call.args[0]))
+                if any(is_history(one) and not one.name == part.name for one in below):
+                    return True
+            if inner.kind == "name" and (value := shape.resolve(function, inner, 1)) is not inner:
+                stack.append(value)
+    return False
 
 
 def _stamped(shape: Shape, function: str, element: Expr, stored: frozenset[Source] = frozenset()) -> str | None:
@@ -168,7 +242,7 @@ def _text_of(element: Expr) -> Expr:
 def _loses(shape: Shape, function: str, element: Expr) -> bool:
     """Whether a message's text is cut, filtered, or replaced by another one. What a call makes of it is not known,
     unless it is named for it."""
-    text = shape.resolve(function, _text_of(element))
+    text = shape.resolve(function, _text_of(_merged(shape, function, element)))
     if text.kind == "conditional":
         return any(_loses(shape, function, branch) for branch in text.items[1:])
     if text.kind == "list" and text.items:
@@ -178,8 +252,28 @@ def _loses(shape: Shape, function: str, element: Expr) -> bool:
     every = [part for expr in exprs for part in walk(expr)]
     if any(_is_shorter(shape, function, part) for part in every):
         return True
-    read = any(is_content(part) or part.call is not None for part in every)
+    read = any(is_content(part) or (part.call is not None and _reads(shape, function, part.call)) for part in every)
     return not read and (text.kind in ("constant", "fstring") or is_constant_name(text))
+
+
+def _merged(shape: Shape, function: str, element: Expr) -> Expr:
+    """The part of `{**m, **cleared}` that gives the message its text."""
+    if element.kind == "dict" and "content" not in element.entries:
+        for item in reversed(element.items):
+            value = shape.resolve(function, item.items[0] if item.kind == "star" else item)
+            if value.kind == "dict" and "content" in value.entries:
+                return value
+    return element
+
+
+def _reads(shape: Shape, function: str, call: Call) -> bool:
+    """Whether a call may make its text of the message: it is given something of the function's own."""
+    given = [*call.args, *call.keywords.values(), *([call.receiver] if call.receiver is not None else [])]
+    return any(
+        part.kind in ("name", "attribute") and (is_content(part) or is_local(shape, function, part))
+        for value in given
+        for part in walk(value)
+    )
 
 
 def _is_shorter(shape: Shape, function: str, part: Expr) -> bool:
@@ -225,6 +319,25 @@ def _loops(conditions: tuple[Condition, ...]) -> Iterator[tuple[Expr, Expr]]:
     for condition in conditions:
         if condition.kind == "for" and condition.test is not None and condition.target is not None:
             yield condition.test, condition.target
+
+
+def _is_left_in(shape: Shape, function: str, conditions: tuple[Condition, ...], test: Expr) -> bool:
+    """Whether a loop over all messages, the oldest first, is left as soon as the rest fits."""
+    at = next((n for n, condition in enumerate(conditions) if condition.test is test), None)
+    return (
+        at is not None
+        and is_history(test)
+        and any(
+            c.kind == "left" and c.test is not None and _is_size(shape, function, c.test) for c in conditions[at + 1 :]
+        )
+    )
+
+
+def _is_size(shape: Shape, function: str, test: Expr) -> bool:
+    """Whether a test looks at a sum over the messages, as it is or counted down: `total <= LIMIT`."""
+    names = [part for part in walk(test) if part.kind == "name"]
+    values = [b.value for name in names for b in shape.bindings(function, name) if b.value is not None]
+    return any(v.call is not None and last_part(v.call.name) in ("sum", "count_tokens", "num_tokens") for v in values)
 
 
 def _outside(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:

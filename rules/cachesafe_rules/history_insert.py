@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.assembled import assembled_lists, role_and_content
 from cachesafe_rules.changing import changing_value
-from cachesafe_rules.expressions import is_constant_name, is_history, last_part, walk, words_of_name
+from cachesafe_rules.excerpts import is_excerpt, varies_in_excerpt
+from cachesafe_rules.expressions import is_constant_name, is_history, last_part, spelt, walk, words_of_name
 from cachesafe_rules.growing_front import grows_in_front, is_stored, put_in_front
 from cachesafe_rules.kept import holds_sent
 from cachesafe_rules.model import Call, Expr, MessageList, Span
@@ -144,7 +145,7 @@ class HistoryInsert(Rule):
                 continue
             name = call.name.rpartition(".")[0]
             if (
-                (shape.home(call.function, name), name) in sent
+                ((shape.home(call.function, name), name) in sent or _is_handed_back(shape, call))
                 and not is_setup(call.function)
                 and holds_sent(shape, call.function, call.receiver)
                 and not _looks_at(shape, call, name)
@@ -177,6 +178,12 @@ class HistoryInsert(Rule):
                     help=_HELP,
                     data={"shown": shown, "lost": lost},
                 )
+
+
+def _is_handed_back(shape: Shape, call: Call) -> bool:
+    """`state["messages"].insert(…)` in an excerpt: whoever has the state sends it."""
+    receiver = call.receiver
+    return is_excerpt(shape.view) and receiver is not None and receiver.kind == "subscript" and is_history(receiver)
 
 
 def _shown(shape: Shape, call: Call) -> bool:
@@ -232,8 +239,10 @@ def _varies(shape: Shape, call: Call) -> bool:
         return True
     if changing_value(shape, call.function, content) is not None:
         return True
-    if role == "system" and not _index(call):
+    if role == "system" and not _index(call) and not is_excerpt(shape.view):
         return is_stored(shape, call)
+    if not _is_plain_system(shape, call.function, role, content) and varies_in_excerpt(shape, call.function, content):
+        return True
     return any(
         part.kind in ("name", "attribute")
         and not _TOLD.isdisjoint(words_of_name(part))
@@ -241,6 +250,12 @@ def _varies(shape: Shape, call: Call) -> bool:
         for part in walk(content)
         if part.name
     )
+
+
+def _is_plain_system(shape: Shape, function: str, role: str, content: Expr) -> bool:
+    """Whether a system message is handed on as it was given: a name or an attribute by itself."""
+    value = shape.resolve(function, content)
+    return role == "system" and (value.kind in ("constant", "attribute") or shape.is_parameter(function, value))
 
 
 def _is_variable(shape: Shape, function: str, part: Expr) -> bool:
@@ -256,7 +271,9 @@ def _is_variable(shape: Shape, function: str, part: Expr) -> bool:
 def spelt_call(call: Call) -> str:
     """`messages.insert(0, …)`."""
     first = call.args[0].value if len(call.args) > 1 else None
-    return f"{call.name}({'' if first is None else f'{first}, '}…)"
+    of_item = call.receiver is not None and call.receiver.kind == "subscript"
+    named = f"{spelt(call.receiver)}.{last_part(call.name)}" if of_item and call.receiver is not None else call.name
+    return f"{named}({'' if first is None else f'{first}, '}…)"
 
 
 def _index(call: Call) -> int:

@@ -10,6 +10,7 @@ from cachesafe_rules.expressions import is_history, last_part, name_words, spelt
 from cachesafe_rules.lasting import begins, is_short
 from cachesafe_rules.model import Condition, Expr, Span
 from cachesafe_rules.needles import CHAT
+from cachesafe_rules.queried_windows import forgotten, reads_newest_rows
 from cachesafe_rules.shape import Part, Shape, shape_of
 from cachesafe_rules.side_lists import only_asked_about
 from cachesafe_rules.turns import is_side_call, overflow_guarded
@@ -331,6 +332,13 @@ def _bounded(shape: Shape) -> Iterator[tuple[Span, str]]:
             and not _is_cut_again(shape, part)
         ):
             yield call.span, f"{call.name}(limit=…)"
+        elif (
+            reads_newest_rows(shape, part) and _free(shape, part.function, part.conditions) and not begins(shape, part)
+        ):
+            yield part.expr.span, "the query of the newest rows"
+    for part in forgotten(shape):
+        if not overflow_guarded(shape, part.function, part.conditions):
+            yield part.span, f"RemoveMessage of {spelt(part.expr.items[0])}[…]"
 
 
 def _is_cut_again(shape: Shape, read: Part) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
+from cachesafe_rules.assembled import role_and_content
+from cachesafe_rules.excerpts import is_excerpt
 from cachesafe_rules.expressions import is_history, last_part, name_words, walk, words_of_name
 from cachesafe_rules.history_edits import unguarded_callers
 from cachesafe_rules.kept import holds_sent
@@ -109,7 +111,7 @@ class SummarisedHistory(Rule):
     def check(self, context: Context) -> Iterator[Report]:
         shape = shape_of(context.view)
         seen: set[Span] = set()
-        for call, found in _calls(shape):
+        for call, found in [*_calls(shape), *_in_place(shape)]:
             if call.span not in seen:
                 seen.add(call.span)
                 yield Report(
@@ -144,6 +146,31 @@ def _calls(shape: Shape) -> Iterator[tuple[Call, MessageList]]:
                     yield call, found
 
 
+def _in_place(shape: Shape) -> Iterator[tuple[Call, MessageList]]:
+    """`messages[1:-6] = [summary]`: what was said before is replaced in the list itself, the newest messages stay."""
+    for binding in shape.view.bindings:
+        target, value = binding.target, binding.value
+        if target is None or value is None or target.kind != "subscript" or target.items[1].kind != "slice":
+            continue
+        whole, end = target.items[0], target.items[1].items[1]
+        if not is_history(whole) or value.kind != "list" or not holds_sent(shape, binding.function, whole):
+            continue
+        if (end.kind == "constant" and end.value is None) or overflow_guarded(
+            shape, binding.function, binding.conditions
+        ):
+            continue
+        if is_setup(binding.function) or not unguarded_callers(shape, binding.function):
+            continue
+        found = MessageList(value.span, [], binding.function, binding.conditions, value)
+        for item in value.items:
+            content = role_and_content(item)[1]
+            for call, named, conditions in _behind(shape, binding.function, content) if content is not None else ():
+                if _summarises(shape, binding.function, call, named, [whole.name or ""]) and not overflow_guarded(
+                    shape, binding.function, conditions
+                ):
+                    yield call, found
+
+
 def _is_sent(shape: Shape, found: MessageList) -> bool:
     """Whether a list is given back, becomes the chat, or stands in a request."""
     if any(_stands_in(shape, request, found) for request in shape.requests):
@@ -169,11 +196,13 @@ def _is_each_turn(shape: Shape, found: MessageList) -> bool:
     run it on every turn, behind no test that could say when."""
     if any(_stands_in(shape, request, found) for request in shape.requests):
         return False
+    callers = shape.callers(found.function)
+    if is_excerpt(shape.view) and (not callers or not all(is_setup(call.function) for call in callers)):
+        # Who else calls it is not seen; what it gives back goes on with the end of the chat.
+        return True
     if not all(map(_is_trivial, found.conditions)):
         return False
-    return any(
-        not is_setup(call.function) and all(map(_is_trivial, call.conditions)) for call in shape.callers(found.function)
-    )
+    return any(not is_setup(call.function) and all(map(_is_trivial, call.conditions)) for call in callers)
 
 
 def _is_trivial(condition: Condition) -> bool:

@@ -113,6 +113,8 @@ class Trace:
         """Whether what is cut goes into a request."""
         cut = _cut_in_place(node)
         if cut is not None:
+            # Whoever handed the list over, or has the object, sends it.
+            self._taken |= self._alone and _CHAT.search(spelt(cut)) is not None and not _asks(place.module)
             self._bound(cut, node, place, _Way(_HOPS))
         else:
             self._todo.append(_Next(node, place, _Way(_HOPS)))
@@ -205,6 +207,7 @@ class Trace:
     def _held(self, attribute: str, place: Place, way: _Way) -> None:
         if not way.hops or self._is_known("attribute", attribute):
             return
+        self._taken |= self._alone and _CHAT.search(attribute) is not None and not _asks(place.module)
         for module in self._modules.spelling(attribute, place.module):
             left = _Way(way.hops - (module is not place.module))
             for inside, node in module.reads(attribute):
@@ -276,6 +279,12 @@ class Trace:
         known = key in self._seen
         self._seen.add(key)
         return known
+
+
+def _asks(module: Module) -> bool:
+    """Whether anything in a file asks a model: an excerpt may end before that."""
+    calls = (node for function in (None, *module.functions) for node in module.nodes(function))
+    return any(isinstance(node, ast.Call) and _ASKS.search(called(node)) is not None for node in calls)
 
 
 def _cut_in_place(node: ast.AST) -> ast.expr | None:
