@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from cachesafe_rules.assembled import role_and_content
-from cachesafe_rules.expressions import last_part, walk
+from cachesafe_rules.excerpts import is_excerpt
+from cachesafe_rules.expressions import last_part, name_words, walk
 from cachesafe_rules.model import Binding, Call, Condition, Expr, Span
 from cachesafe_rules.shape import Request, Shape
 
@@ -62,6 +63,14 @@ def system_contents(shape: Shape, fields: Sequence[str]) -> Iterator[Content]:
         if role == "system" and content is not None:
             sent = [request for request in shape.requests if request.function == function]
             yield Content(content, function, message.span, sent[0] if len(sent) == 1 else None)
+
+    for binding in shape.view.bindings if is_excerpt(shape.view) else ():
+        # A function that ends with the blocks is called for the system text.
+        value = binding.value
+        if binding.operator == "return" and value is not None and "system" in name_words(last_part(binding.function)):
+            whole = shape.resolve(binding.function, value)
+            if whole.kind == "list" and whole.items and all("text" in item.entries for item in whole.items):
+                yield Content(value, binding.function, binding.span, None)
 
 
 def is_marker(expr: Expr | None) -> bool:
@@ -236,6 +245,13 @@ def marking(shape: Shape) -> list[Binding]:
         and item.target.items[1].value == "cache_control"
         and is_marker(item.value)
     ]
+    for item in shape.view.bindings:
+        # `block |= MARK`
+        merged = shape.resolve(item.function, item.value) if item.operator == "op=" and item.value is not None else None
+        if merged is not None and item.target is not None and is_marker(value := merged.entries.get("cache_control")):
+            key = Expr("constant", item.target.span, value="cache_control")
+            block = Expr("subscript", item.target.span, items=[item.target, key])
+            found.append(replace(item, target=block, value=value))
     shape.view.memo["marking"] = found
     return found
 

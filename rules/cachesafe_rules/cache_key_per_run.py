@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.expressions import last_part, walk, words_of_name
-from cachesafe_rules.model import Expr, Source, Span
+from cachesafe_rules.changing import takes_turn
+from cachesafe_rules.expressions import is_history, last_part, spelt, walk, words_of_name
+from cachesafe_rules.model import Call, Expr, Source, Span
+from cachesafe_rules.patterns import lazy_pattern
 from cachesafe_rules.shape import Shape, shape_of
 from cachesafe_rules.volatile import certain_parts, volatile_in
 
 __all__ = ["CacheKeyPerRun"]
 
 _KEYS = ("prompt_cache_key", "promptCacheKey", "x-grok-conv-id")
+_HASH = lazy_pattern(r"hashlib|sha\d|md5|blake2|xxh|(?:^|[._])hash$|digest")
 _FRESH = frozenset(
     {"uuid1", "uuid4", "uuid6", "uuid7", "token_hex", "token_urlsafe", "urandom", "time", "time_ns", "now", "utcnow",
      "random", "randint", "getrandbits", "monotonic", "perf_counter", "ulid", "nanoid", "ksuid"}
@@ -173,9 +176,33 @@ def _fresh(shape: Shape, function: str, value: Expr) -> str | None:
         # Another return gives the chat's own key: a new one is drawn only where there is none.
         if drawn and drawn[0] and all(drawn):
             return drawn[0].rstrip(",")
+    if found := _of_messages(shape, function, own):
+        return found
     for part in walk(own):
         if part.kind in ("name", "attribute"):
             name_words = words_of_name(part)
             if any(wanted <= name_words for wanted in _PER_RUN) and "session" not in name_words:
                 return str(part.name)
     return None
+
+
+def _of_messages(shape: Shape, function: str, value: Expr) -> str | None:
+    """`sha256(str(messages))`, `key_of(messages)`: worked out from all that is said, the newest question included."""
+    for part in walk(value):
+        if part.call is None:
+            continue
+        for given in (*part.call.args, *part.call.keywords.values()):
+            whole = shape.resolve(function, given)
+            newest = whole.kind == "list" and any(takes_turn(shape, function, item) for item in whole.items)
+            if newest or (
+                given.kind in ("name", "attribute") and is_history(given) and _is_hash(shape, function, part.call)
+            ):
+                return f"worked out from {spelt(given)}"
+    return None
+
+
+def _is_hash(shape: Shape, function: str, call: Call) -> bool:
+    """Whether a call gives a digest of all that it is given."""
+    local = shape.local_function(call, function)
+    inside = [c for c in shape.view.calls if c.function == local] if local else [call]
+    return any(_HASH.search(c.target) or _HASH.search(c.name) for c in inside)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.assembled import assembled_lists
 from cachesafe_rules.blocks import Block, blocks_of, system_contents
 from cachesafe_rules.changing import changing_piece, changing_value, pieces_of
+from cachesafe_rules.excerpts import is_excerpt, live_in_excerpt
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, spelt, static_length
 from cachesafe_rules.model import Expr, MessageList, Span
 from cachesafe_rules.needles import CHAT
@@ -37,6 +38,8 @@ class _Found(NamedTuple):
     lost: int = 0
 
 
+# What asks of a text whether it changes.
+_Changes = Callable[[Shape, str, Expr], str | None]
 _HELP = "fixed text first, then the history; what the turn brings goes into the newest user message"
 
 
@@ -147,7 +150,16 @@ class ChangingBeforeStable(Rule):
     def check(self, context: Context) -> Iterator[Report]:
         shape = shape_of(context.view)
         seen: set[Span] = set()
-        for found in [*_in_lists(shape), *_in_fields(shape), *_in_blocks(shape)]:
+        certain = [
+            *_in_lists(shape, changing_value),
+            *_in_fields(shape, changing_value),
+            *_in_blocks(shape, changing_value),
+        ]
+        named: list[_Found] = []
+        if is_excerpt(shape.view):
+            live = live_in_excerpt
+            named = [*_in_lists(shape, live), *_in_fields(shape, live), *_in_blocks(shape, live)]
+        for found in [*certain, *named]:
             if found.span not in seen:
                 seen.add(found.span)
                 yield Report(
@@ -157,6 +169,8 @@ class ChangingBeforeStable(Rule):
                     data={
                         **{w: getattr(found, w) for w in ("what", "function", "history", "lost")},
                         "requests": _requests(shape, found) if found.history else 0,
+                        # By its name alone something changes only in a file that is complete as it stands.
+                        "shown": found in certain,
                     },
                 )
 
@@ -181,7 +195,7 @@ def _names_history(expr: Expr, name: str) -> bool:
     return is_history(whole) and spelt(whole) == name
 
 
-def _in_lists(shape: Shape) -> Iterator[_Found]:
+def _in_lists(shape: Shape, changes: _Changes) -> Iterator[_Found]:
     for found in [*shape.view.lists, *assembled_lists(shape)]:
         if is_setup(found.function) or is_side_call(found.function):
             continue
@@ -201,9 +215,9 @@ def _in_lists(shape: Shape) -> Iterator[_Found]:
                 continue
             if item.role == "*":
                 star = item.expr.items[0] if item.expr.kind == "star" else item.expr
-                if not is_history(star) and (what := changing_value(shape, found.function, star)):
+                if not is_history(star) and (what := changes(shape, found.function, star)):
                     yield _Found(found.function, item.expr.span, what, *behind)
-            elif item.content is not None and (what := changing_value(shape, found.function, item.content)):
+            elif item.content is not None and (what := changes(shape, found.function, item.content)):
                 yield _Found(found.function, item.expr.span, what, *behind)
 
 
@@ -224,7 +238,7 @@ def _stable_behind(shape: Shape, found: MessageList, number: int) -> tuple[str, 
     return None
 
 
-def _in_fields(shape: Shape) -> Iterator[_Found]:
+def _in_fields(shape: Shape, changes: _Changes) -> Iterator[_Found]:
     for request in shape.requests:
         if is_setup(request.function) or is_side_call(request.function):
             continue
@@ -240,7 +254,7 @@ def _in_fields(shape: Shape) -> Iterator[_Found]:
                 yield _Found(request.function, text.span, what, "fixed text", chat or "")
             elif _split_for_cache(shape, request.function, text):
                 continue
-            elif chat and (what := changing_value(shape, request.function, request.fields[field])):
+            elif chat and (what := changes(shape, request.function, request.fields[field])):
                 yield _Found(request.function, text.span, what, f"the history ({chat})", chat)
 
 
@@ -274,13 +288,13 @@ def _has_history(shape: Shape, request: Request) -> str | None:
     return None
 
 
-def _in_blocks(shape: Shape) -> Iterator[_Found]:
+def _in_blocks(shape: Shape, changes: _Changes) -> Iterator[_Found]:
     for content in system_contents(shape, _SYSTEM):
         if is_setup(content.function) or is_side_call(content.function):
             continue
         blocks = blocks_of(shape, content.function, content.expr, content.span)
         for number, block in enumerate(blocks[:-1]):
-            changing = (changing_value(shape, where, text) for text, where in block.texts)
+            changing = (changes(shape, where, text) for text, where in block.texts)
             what = next((found for found in changing if found), None)
             if what and sum(_fixed_length(shape, later) for later in blocks[number + 1 :]) >= _ENOUGH:
                 yield _Found(block.function, block.span, what, "a fixed block")

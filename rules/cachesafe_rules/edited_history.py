@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.first_message import first_rewritten, first_swapped
+from cachesafe_rules.first_message import first_rewritten, first_swapped, first_varied
 from cachesafe_rules.history_edits import appended, assigned, rebuilt, taken_off
 from cachesafe_rules.model import Span
 from cachesafe_rules.needles import CHAT
@@ -156,12 +156,14 @@ class EditedHistory(Rule):
             *first_rewritten(shape),
             *first_swapped(shape),
         ]
-        for span, what, function, messages in found:
+        for span, what, function, messages in [*found, *named]:
             if span not in seen:
                 seen.add(span)
                 yield Report(
                     f"{what}: what was cached of them no longer matches",
                     span,
                     help=_HELP,
-                    data={"shown": is_sent(shape, function, messages)},
+                    data={
+                        "shown": (span, what, function, messages) not in named and is_sent(shape, function, messages)
+                    },
                 )

@@ -18,7 +18,7 @@ from cachesafe_rules.patterns import lazy_pattern
 if TYPE_CHECKING:
     from cachesafe_rules.shape import Shape
 
-__all__ = ["SHORT_FILE", "handed_chats", "handed_fields", "is_excerpt", "varies_in_excerpt"]
+__all__ = ["SHORT_FILE", "handed_chats", "handed_fields", "is_excerpt", "live_in_excerpt", "varies_in_excerpt"]
 
 # Rows of a file that may be an excerpt.
 SHORT_FILE = 40
@@ -57,6 +57,14 @@ _LASTS = frozenset(
     {"system", "prompt", "instructions", "instruction", "persona", "base", "rules", "template", "policy", "preamble",
      "default", "static", "name", "language", "locale", "config", "settings", "tools", "schema", "dummy", "style",
      "greeting", "intro", "brand", "product", "tenant", "role", "fixed", "examples", "shots", "task", "goal", "agent"}
+)  # fmt: skip
+# What a request tells of the moment: another text in the next one.
+_LIVE = frozenset(
+    {"live", "recent", "snapshot", "todo", "todos", "state", "status", "metrics", "ledger", "inventory", "cart",
+     "balance", "scratchpad", "selection", "cursor", "weather", "usage", "progress", "pending", "latest", "current",
+     "diff", "unread", "events", "entities", "devices", "sensors", "readings", "queue", "board", "ticket", "tickets",
+     "stock", "orders", "feed", "now", "active", "open", "memory", "memories", "notes", "results", "retrieved",
+     "summary", "activity", "telemetry", "prices", "score", "scores", "workspace", "clipboard", "screen", "position"}
 )  # fmt: skip
 _BEGINS = frozenset({"init", "start", "reset", "new", "create", "begin", "open", "setup", "initial", "make", "ensure"})
 _EDITS = frozenset({"insert", "appendleft", "pop", "popleft", "remove", "clear", "reverse", "append", "extend"})
@@ -166,12 +174,14 @@ def handed_fields(shape: Shape) -> Iterator[tuple[dict[str, Expr], str, Span, tu
     view = shape.view
     if not is_excerpt(view):
         return
+    returned = {b.value.span for b in view.bindings if b.operator == "return" and b.value is not None}
     for display in view.dicts:
         entries = display.expr.entries
         given = {name: entries[name] for name in entries.keys() & _FIELDS}
         # `**body` is an item without a key.
         merged = bool(display.expr.items)
-        if given and "messages" not in given and (merged or len(given) > 1) and "role" not in entries:
+        whole = merged or len(given) > 1 or display.expr.span in returned
+        if given and "messages" not in given and whole and "role" not in entries:
             yield given, display.function, display.expr.span, display.conditions
     for binding in view.bindings:
         target, value = binding.target, binding.value
@@ -206,6 +216,28 @@ def varies_in_excerpt(shape: Shape, function: str, content: Expr) -> str | None:
                 return name
             # A name of the module is what it is for the whole process.
             stack += [b.value for b in bound if b.function and b.value is not None]
+    return None
+
+
+def live_in_excerpt(shape: Shape, function: str, content: Expr) -> str | None:
+    """What in a text of an excerpt is called like something of the moment (`metrics.snapshot()`, `todo`), as spelt."""
+    if not is_excerpt(shape.view):
+        return None
+    seen: set[str] = set()
+    stack = [content]
+    while stack:
+        for part in walk(stack.pop()):
+            name = part.call.name if part.call is not None else part.name or ""
+            if part.kind not in ("name", "attribute", "call") or not name or name in seen or is_constant_name(part):
+                continue
+            seen.add(name)
+            bound = [b.value for b in shape.bindings(function, part) if b.function and b.value is not None]
+            if not _LIVE.isdisjoint(name_words(last_part(name))) and _LASTS.isdisjoint(name_words(last_part(name))):
+                held = shape.is_parameter(function, part) or part.kind == "attribute"
+                called = part.call is not None and part.call.receiver is not None
+                if (held and not _is_only_constructed(shape, function, part)) or called:
+                    return f"{name}()" if part.call is not None else name
+            stack += bound
     return None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from cachesafe_rules.changing import changing_value
-from cachesafe_rules.excerpts import varies_in_excerpt
+from cachesafe_rules.excerpts import is_excerpt, varies_in_excerpt
 from cachesafe_rules.expressions import is_history, last_part, spelt, walk
 from cachesafe_rules.growing_front import answered_requests
 from cachesafe_rules.history_edits import Edit, is_content, is_free, senders
@@ -16,7 +16,7 @@ from cachesafe_rules.shape import Request, Shape
 from cachesafe_rules.turn_state import state_in
 from cachesafe_rules.turns import is_side_call
 
-__all__ = ["first_rewritten", "first_swapped"]
+__all__ = ["first_rewritten", "first_swapped", "first_varied"]
 
 
 class _Write(NamedTuple):
@@ -39,10 +39,20 @@ def first_rewritten(shape: Shape) -> Iterator[Edit]:
             # What stands behind a marker in it is taken off.
             continue
         found = changing_value(shape, write.function, write.value)
-        if write.value.kind not in ("name", "attribute"):
-            found = found or varies_in_excerpt(shape, write.function, write.value)
         if found := found or state_in(shape, write.function, write.value, write.conditions):
             yield write.span, f"the first message is rewritten with {found}", write.function, write.messages
+
+
+def first_varied(shape: Shape) -> Iterator[Edit]:
+    """The same in an excerpt, with a text that holds something else than what the program has written down."""
+    sends = senders(shape)
+    for write in _writes(shape) if is_excerpt(shape.view) else ():
+        if write.value.kind in ("name", "attribute") or any(_is_cut(part) for part in walk(write.value)):
+            continue
+        if _is_of_turn(shape, write, sends) and holds_sent(shape, write.function, write.messages):
+            found = varies_in_excerpt(shape, write.function, write.value)
+            if found is not None:
+                yield write.span, f"the first message is rewritten with {found}", write.function, write.messages
 
 
 def first_swapped(shape: Shape) -> Iterator[Edit]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.blocks import Block, blocks_of, system_contents
 from cachesafe_rules.changing import changing_value
+from cachesafe_rules.excerpts import live_in_excerpt
 from cachesafe_rules.looked_up import looked_up
 from cachesafe_rules.markers import marked_blocks, markers_of
 from cachesafe_rules.model import Expr, Span
@@ -127,27 +128,32 @@ class MarkerOnChangingBlock(Rule):
             # The newest question belongs into a marked user message; a time or a random value does not.
             own = "role" in block.entries or id(block) in users
             why = volatile_in(shape, function, text)
-            if (
-                found := why.rstrip(",") if why else None if own else changing_value(shape, function, text)
-            ) is not None:
+            named = None
+            changes = why.rstrip(",") if why else None if own else changing_value(shape, function, text)
+            if block.span == place and "cache_control" not in block.entries and not own:
+                # In front of a cache point.
+                named = live_in_excerpt(shape, function, text) if changes is None else None
+            if (found := changes or named) is not None:
                 seen.add(block.span)
                 yield Report(
                     f"the marked block holds {found}, so each request writes a cache entry that none reads",
                     place,
                     help=_HELP,
+                    data={"shown": named is None},
                 )
-        for marked, what in _system_blocks(shape):
+        for marked, what, shown in _system_blocks(shape):
             if marked.span not in seen:
                 seen.add(marked.span)
                 yield Report(
                     f"the marked block holds {what}, so each request writes a cache entry that none reads",
                     marked.span,
                     help=_HELP,
+                    data={"shown": shown},
                 )
 
 
-def _system_blocks(shape: Shape) -> Iterator[tuple[Block, str]]:
-    """The marked blocks of system texts that change, and what of them does."""
+def _system_blocks(shape: Shape) -> Iterator[tuple[Block, str, bool]]:
+    """The marked blocks of system texts that change, what of them does, and whether more than its name says so."""
     for content in system_contents(shape, ("system",)):
         blocks = blocks_of(shape, content.function, content.expr, content.span)
         request = content.request
@@ -161,8 +167,18 @@ def _system_blocks(shape: Shape) -> Iterator[tuple[Block, str]]:
             alone = alone and sum(one.marker is not None for one in blocks) == 1
             if found is None and request is not None and alone and not _marked_elsewhere(shape, request):
                 found = next((what for one, where in block.texts if (what := looked_up(shape, where, one))), None)
-            if found is not None:
-                yield block, found
+            live = None
+            if found is None and not any(one.marker for one in blocks[:number]):
+                live = _live(shape, blocks[:number], block)
+            if (what := found or live) is not None:
+                yield block, what, live is None
+
+
+def _live(shape: Shape, before: list[Block], block: Block) -> str | None:
+    """What of the moment a block of an excerpt tells, where one in front of it tells nothing of that."""
+    still = [one for one in before if not any(live_in_excerpt(shape, where, text) for text, where in one.texts)]
+    found = (live_in_excerpt(shape, where, text) for text, where in block.texts)
+    return next((what for what in found if what), None) if still else None
 
 
 def _marked_elsewhere(shape: Shape, request: Request) -> bool:

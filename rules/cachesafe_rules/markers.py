@@ -5,13 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from cachesafe_rules.blocks import is_marker, marking
+from cachesafe_rules.blocks import given_to, is_marker, marking
+from cachesafe_rules.excerpts import is_excerpt
 from cachesafe_rules.expressions import last_part
 from cachesafe_rules.lengths import known_length
-from cachesafe_rules.model import Binding, Condition, Expr, Span
+from cachesafe_rules.model import Binding, Call, Condition, Expr, Span
 from cachesafe_rules.shape import Request, Shape
 
-__all__ = ["Marker", "marked_blocks", "marked_lists", "markers_below", "markers_of", "takes_away"]
+__all__ = [
+    "Marker",
+    "marked_blocks",
+    "marked_by_statements",
+    "marked_lists",
+    "markers_below",
+    "markers_of",
+    "takes_away",
+]
 
 # Rendering order at Anthropic and Bedrock: tools, system, messages; the automatic marker of the request stands last.
 _ORDER = ("tools", "toolConfig", "system", "messages")
@@ -63,6 +72,10 @@ class _Below:
             return self._named(function, expr, depth - 1)
         if expr.kind == "dict":
             marker = expr.entries.get("cache_control") or expr.entries.get("cachePoint")
+            for item in expr.items if marker is None else ():
+                # `{"type": "text", "text": rules, **MARK}`
+                merged = self._shape.resolve(function, item.items[0] if item.kind == "star" else item)
+                marker = marker or merged.entries.get("cache_control")
             inner = [value for key, value in expr.entries.items() if key not in ("cache_control", "cachePoint")]
             # Placed behind the block's own parts, as the provider does.
             return [*self._all(function, inner, depth), *self._made(function, marker, expr)]
@@ -146,7 +159,11 @@ def _marker_in(block: Expr) -> Expr | None:
 def _is_block_of(marking: Binding, name: Expr) -> bool:
     """`name[0]["cache_control"] = …`"""
     block = marking.target.items[0] if marking.target is not None else None
-    return block is not None and block.kind == "subscript" and block.items[0].name == name.name
+    if block is None or block.kind != "subscript":
+        return False
+    while block.kind == "subscript":
+        block = block.items[0]
+    return block.name == name.name
 
 
 def _looks_at_length(shape: Shape, function: str, name: Expr, loop: Condition) -> bool:
@@ -174,7 +191,8 @@ def takes_away(shape: Shape) -> bool:
 def marked_lists(shape: Shape) -> Iterator[tuple[Expr, str]]:
     """List displays that are given a name or returned, and the function they stand in."""
     for binding in shape.view.bindings:
-        if binding.value is not None and binding.value.kind == "list" and binding.operator in ("=", "return"):
+        listed = binding.value is not None and binding.value.kind in ("list", "comprehension")
+        if binding.value is not None and listed and binding.operator in ("=", "return"):
             yield binding.value, binding.function
 
 
@@ -193,6 +211,8 @@ def _ttl(shape: Shape, function: str, marker: Expr) -> str:
         # One of two: what must not stand there in either case is told.
         both = {_ttl(shape, function, branch) for branch in value.items[1:]}
         return both.pop() if len(both) == 1 else "1h?" if "1h" in both else ""
+    if value.call is not None and (local := shape.local_function(value.call, function)):
+        return _made_ttl(shape, local, value.call, function)
     fields = value.entries if value.kind == "dict" else value.call.keywords if value.call is not None else None
     if fields is None or (value.kind == "dict" and value.items):
         return ""
@@ -201,3 +221,49 @@ def _ttl(shape: Shape, function: str, marker: Expr) -> str:
         return "5m" if value.kind == "dict" else ""
     ttl = shape.resolve(function, ttl)
     return ttl.value if ttl.kind == "constant" and isinstance(ttl.value, str) else ""
+
+
+def _made_ttl(shape: Shape, local: str, call: Call, around: str) -> str:
+    """The lifetime of a marker that a helper makes: `marker("1h")`."""
+    made = [item.value for item in shape.returns(local) if item.value is not None]
+    ttl = made[0].entries.get("ttl") if len(made) == 1 else None
+    if ttl is None:
+        return "5m" if len(made) == 1 and made[0].kind == "dict" and not made[0].items else ""
+    value, function = given_to(shape, local, call, around).get(ttl.name or "", (ttl, local))
+    value = shape.resolve(function, value)
+    return value.value if value.kind == "constant" and isinstance(value.value, str) else ""
+
+
+def marked_by_statements(shape: Shape) -> Iterator[list[Marker]]:
+    """The markers that a function of an excerpt sets on the parts of one request that it was given, in the order in
+    which the provider reads them: `body["system"][-1]["cache_control"] = …`."""
+    if not is_excerpt(shape.view):
+        return
+    for function in shape.view.functions:
+        found: list[tuple[int, Marker]] = []
+        for item in marking(shape):
+            if item.function != function or item.conditions or item.target is None or item.value is None:
+                continue
+            place = _place_of(shape, function, item.target.items[0])
+            if place is not None:
+                found.append((place, Marker(item.span, _ttl(shape, function, item.value), item.value)))
+        yield [marker for _, marker in sorted(found, key=lambda one: (one[0], one[1].span))]
+
+
+def _place_of(shape: Shape, function: str, block: Expr) -> int | None:
+    """Where a block stands in the rendering order."""
+    for _ in range(_DEPTH):
+        if block.kind == "subscript":
+            key = block.items[1].value
+            if key in _ORDER:
+                return _ORDER.index(str(key))
+            block = block.items[0]
+            continue
+        name = last_part(block.name)
+        if name in _ORDER:
+            return _ORDER.index(name)
+        value = shape.resolve(function, block, 1)
+        if value is block:
+            return None
+        block = value
+    return None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
-from cachesafe_rules.excerpts import handed_chats, handed_fields
+from cachesafe_rules.excerpts import handed_chats, handed_fields, is_excerpt
 from cachesafe_rules.expressions import is_history, last_part
 from cachesafe_rules.model import Binding, Call, Condition, Display, Expr, MessageList, ModuleView, Span
 from cachesafe_rules.observers import is_observer
@@ -137,7 +137,11 @@ class Shape:
         kind = "attribute" if "." in root else "name"
         made = self.resolve(function, Expr(kind, self._methods[method], name=root)).call
         found = f"{made.name}.{method}" if made is not None else ""
-        return found if found in self.view.functions else ""
+        if found in self.view.functions:
+            return found
+        # In an excerpt one class alone has such a method, and its object is handed over.
+        owners = [known for known in self.view.functions if last_part(known) == method and "." in known]
+        return owners[0] if is_excerpt(self.view) and len(owners) == 1 and made is None else ""
 
     def callers(self, function: str) -> list[Call]:
         """The calls of this file that run a function of it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.markers import marked_lists, markers_below, markers_of
+from cachesafe_rules.markers import marked_by_statements, marked_lists, markers_below, markers_of
 from cachesafe_rules.model import Span, Step
 from cachesafe_rules.needles import MARKERS
 from cachesafe_rules.shape import shape_of
@@ -76,6 +76,7 @@ class TtlOrder(Rule):
         seen: set[Span] = set()
         rows = [markers_of(shape, request) for request in shape.requests]
         rows += [markers_below(shape, function, expr) for expr, function in marked_lists(shape)]
+        rows += marked_by_statements(shape)
         for markers in rows:
             short = None
             for marker in markers:
