@@ -129,7 +129,7 @@ class Examiner:
         return [rule for rule in rules.on_trees() if not found.isdisjoint(rule.needles)] if found else []
 
     def _needles_in(self, data: bytes) -> frozenset[bytes]:
-        """The needles of rules that a file holds; what is short may be an excerpt, which names a chat in fewer words."""
+        """The needles of rules that a file holds; a short one may be an excerpt, which names a chat in fewer words."""
         from cachesafe_rules.excerpts import SHORT_FILE
         from cachesafe_rules.needles import CHAT, IN_EXCERPTS
 

@@ -20,9 +20,9 @@ def moves(shape: Shape, function: str, conditions: tuple[Condition, ...], index:
 def is_border(shape: Shape, function: str, test: Expr, index: str) -> bool:
     """`i < len(messages) - 5`, `i < cut`, `i in stale` for a part of the places that ends before the newest."""
     for part in walk(test):
-        if part.kind == "operation" and part.name in ("in", "not in") and part.items[0].name == index:
-            if ends_before(shape, function, _members(shape, function, part.items[1])):
-                return True
+        among = part.kind == "operation" and part.name in ("in", "not in") and part.items[0].name == index
+        if among and ends_before(shape, function, _members(shape, function, part.items[1])):
+            return True
     return any(
         part.kind == "operation"
         and len(part.items) == 2

@@ -156,6 +156,7 @@ class EditedHistory(Rule):
             *first_rewritten(shape),
             *first_swapped(shape),
         ]
+        named = list(first_varied(shape))
         for span, what, function, messages in [*found, *named]:
             if span not in seen:
                 seen.add(span)

@@ -11,8 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, walk
-from cachesafe_rules.model import Binding, Call, Condition, Expr, ModuleView, Span
-
+from cachesafe_rules.model import Condition, Expr, ModuleView, Span
 from cachesafe_rules.patterns import lazy_pattern
 
 if TYPE_CHECKING:
@@ -22,14 +21,7 @@ __all__ = ["SHORT_FILE", "handed_chats", "handed_fields", "is_excerpt", "live_in
 
 # Rows of a file that may be an excerpt.
 SHORT_FILE = 40
-# What a function is about that gives back messages for a request; others give them to a window, a log or a test.
-_SENDING = frozenset(
-    {"build", "messages", "message", "prompt", "context", "request", "payload", "body", "trim", "window", "prepare",
-     "history", "chat", "prune", "truncate", "compact", "assemble", "compose", "turn", "input", "inputs", "conversation",
-     "convo", "next", "step", "shrink", "limit", "cap", "fit", "keep", "load", "transcript", "turns", "evict", "drop",
-     "slide", "params", "kwargs", "args", "call", "send", "ask", "reduce", "apply", "optimize", "optimise", "clip",
-     "manage", "transform", "modify", "pre", "hook", "memory", "buffer", "contents", "render"}
-)  # fmt: skip
+# What a function is called that works on what is sent, where nothing else in the file speaks of messages.
 _CUTS = frozenset(
     {
         "trim",
@@ -98,15 +90,14 @@ def handed_chats(shape: Shape) -> Iterator[_Root]:
         parts = shape.flow(value, function, binding.span, binding.conditions) if whole else ()
         if any(is_history(part.expr) for part in parts):
             yield value, function, binding.span, binding.conditions
-    for found, where in _changed(view) if speaks else ():
-        yield found, where.function, where.span, where.conditions
+    if speaks:
+        yield from _changed(view)
 
 
 def _is_for_request(function: str, speaks: bool) -> bool:
-    """Whether a function by its name works on what is sent; where nothing else speaks of messages, it must say so."""
-    words = name_words(last_part(function))
-    named = _CUTS if not speaks else _SENDING
-    return not words.isdisjoint(named) or (speaks and not _LOOKS.search(last_part(function)))
+    """Whether a function by its name works on what is sent: it does not look at, keep or show it."""
+    name = last_part(function)
+    return not _LOOKS.search(name) if speaks else not _CUTS.isdisjoint(name_words(name))
 
 
 def _is_list(shape: Shape, function: str, value: Expr) -> bool:
@@ -123,12 +114,12 @@ def _is_list(shape: Shape, function: str, value: Expr) -> bool:
     return value.call is not None and last_part(value.call.name) in ("list", "deepcopy", "copy")
 
 
-def _changed(view: ModuleView) -> Iterator[tuple[Expr, Call | Binding]]:
+def _changed(view: ModuleView) -> Iterator[_Root]:
     """The chats that a function changes in place: its parameters and the attributes of its object."""
     for call in view.calls:
         receiver = call.receiver
         if receiver is not None and last_part(call.name) in _EDITS and _is_held(view, call.function, receiver):
-            yield receiver, call
+            yield receiver, call.function, call.span, call.conditions
     for binding in view.bindings:
         target = binding.target
         while target is not None and target.kind in ("subscript", "attribute") and not is_history(target):
@@ -136,7 +127,7 @@ def _changed(view: ModuleView) -> Iterator[tuple[Expr, Call | Binding]]:
         if target is None or not _is_held(view, binding.function, target) or binding.operator in ("for", "with"):
             continue
         if target is not binding.target or target.kind == "attribute":
-            yield target, binding
+            yield target, binding.function, binding.span, binding.conditions
 
 
 def _is_held(view: ModuleView, function: str, expr: Expr) -> bool:
@@ -170,7 +161,7 @@ def _is_of_message(expr: Expr) -> bool:
 
 
 def handed_fields(shape: Shape) -> Iterator[tuple[dict[str, Expr], str, Span, tuple[Condition, ...]]]:
-    """Displays and items of a request whose messages stand elsewhere: `{**body, "tools": tools}`, `body["tools"] = …`."""
+    """Parts of a request whose messages stand elsewhere: `{**body, "tools": tools}`, `body["tools"] = …`."""
     view = shape.view
     if not is_excerpt(view):
         return

@@ -217,7 +217,7 @@ def _is_cut_to_fit(shape: Shape, function: str, part: Expr) -> bool:
             call = inner.call
             if call is not None and last_part(call.name) in ("len", "sum") and call.args:
                 below = list(walk(call.args[0]))
-                if any(is_history(one) and not one.name == part.name for one in below):
+                if any(is_history(one) and one.name != part.name for one in below):
                     return True
             if inner.kind == "name" and (value := shape.resolve(function, inner, 1)) is not inner:
                 stack.append(value)

@@ -32,7 +32,8 @@ _DEPTH = 14
 
 @dataclass(frozen=True, slots=True)
 class Marker:
-    """`ttl` is 5m, 1h, "1h?" where a choice may give it, or "" where it is computed; `block` the display that carries the marker."""
+    """`ttl` is 5m, 1h, "1h?" where a choice may give it, or "" where it is computed; `block` the display
+    that carries the marker."""
 
     span: Span
     ttl: str

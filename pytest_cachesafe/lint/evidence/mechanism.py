@@ -268,8 +268,8 @@ class Mechanism:
     # Files
 
     def is_alone(self, name: str) -> bool:
-        """Whether a file is short and no other file of the project takes it in: it is complete as it stands then, and who
-        calls what is in it is not to be seen."""
+        """Whether a file is short and no other file of the project takes it in: it is complete as it stands then, and
+        who calls what is in it is not to be seen."""
         if name not in self._alone:
             stem = name.rpartition("/")[2][:-3].encode()
             imported = re.compile(rb"\b(?:from|import)\b[^\n]*\b" + re.escape(stem) + rb"\b")
