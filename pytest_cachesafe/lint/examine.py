@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_cachesafe.lint.docstrings import code_of
+from pytest_cachesafe.lint.excerpt import may_be_excerpt
 from pytest_cachesafe.lint.late import LateTaints
 from pytest_cachesafe.lint.units import Unit
 
@@ -130,11 +131,10 @@ class Examiner:
 
     def _needles_in(self, data: bytes) -> frozenset[bytes]:
         """The needles of rules that a file holds; a short one may be an excerpt, which names a chat in fewer words."""
-        from cachesafe_rules.excerpts import SHORT_FILE
-        from cachesafe_rules.needles import CHAT, IN_EXCERPTS
-
         found = self.project.rules.literals.found(data)
-        if data.count(b"\n") <= SHORT_FILE and any(word in data for word in IN_EXCERPTS):
+        if may_be_excerpt(data):
+            from cachesafe_rules.needles import CHAT
+
             return found.union(CHAT)
         return found
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pytest_cachesafe.lint.cache import StoredUnit
 from pytest_cachesafe.lint.examine import BINARY, COMMENT, ENTRY, LONG, OVERRIDE, REQUEST, Examiner, Project
+from pytest_cachesafe.lint.excerpt import may_be_excerpt
 from pytest_cachesafe.lint.literals import Literals, shared_roots
 from pytest_cachesafe.lint.overrides import may_override, overriding
 from pytest_cachesafe.lint.path_kinds import is_archived
@@ -32,7 +33,7 @@ __all__ = ["Passed", "Pipeline", "Project"]
 _REQUEST_WORDS = (
     b"messages", b"history", b"cache_control", b"cachePoint", b"prompt_cache_key", b"promptCacheKey",
     b"x-grok-conv-id", b"chat.completions", b"contents=", b'"properties"', b"'properties'", b'"tool"', b"'tool'",
-    b'"tools"', b"'tools'", b"conversation", b"transcript", b"turns",
+    b'"tools"', b"'tools'",
 )  # fmt: skip
 # Words of a clock that a template reads.
 _CLOCK_WORDS = (b"now", b"today", b"strftime", b"time.time", b"current_")
@@ -179,7 +180,7 @@ class Pipeline:
             return BINARY
         roots = shared_roots(data)
         flag = ENTRY if self._is_entry(data, roots) else 0
-        if flag or self._request_words.any(data, roots):
+        if flag or self._request_words.any(data, roots) or may_be_excerpt(data):
             flag |= REQUEST
         if not flag & ENTRY and may_override(data):
             flag |= OVERRIDE

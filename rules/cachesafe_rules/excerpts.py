@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING
 
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, walk
 from cachesafe_rules.model import Condition, Expr, ModuleView, Span
+from cachesafe_rules.needles import SHORT_FILE
 from cachesafe_rules.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from cachesafe_rules.shape import Shape
 
-__all__ = ["SHORT_FILE", "handed_chats", "handed_fields", "is_excerpt", "live_in_excerpt", "varies_in_excerpt"]
+__all__ = ["handed_chats", "handed_fields", "is_excerpt", "live_in_excerpt", "varies_in_excerpt"]
 
-# Rows of a file that may be an excerpt.
-SHORT_FILE = 40
 # What a function is called that works on what is sent, where nothing else in the file speaks of messages.
 _CUTS = frozenset(
     {
@@ -66,6 +65,7 @@ _FIELDS = frozenset(
      "parallel_tool_calls"}
 )  # fmt: skip
 
+_NONE = Expr("constant", Span("", 0, 0, 0, 0))
 _Root = tuple[Expr, str, Span, tuple[Condition, ...]]
 
 
@@ -143,7 +143,8 @@ def _speaks_of_messages(view: ModuleView) -> bool:
     if view.lists or any("role" in display.expr.entries for display in view.dicts):
         return True
     roots = [expr for b in view.bindings for expr in (b.target, b.value) if expr is not None]
-    roots += [c.test for b in (*view.bindings, *view.calls) for c in b.conditions if c.test is not None]
+    around = [*(b.conditions for b in view.bindings), *(call.conditions for call in view.calls)]
+    roots += [c.test for conditions in around for c in conditions if c.test is not None]
     roots += [arg for call in view.calls for arg in (*call.args, *call.keywords.values())]
     return any(_is_of_message(part) for root in roots for part in walk(root)) or any(
         last_part(call.name).endswith("Message") or _OF_MESSAGE.intersection(call.keywords) for call in view.calls
@@ -181,6 +182,17 @@ def handed_fields(shape: Shape) -> Iterator[tuple[dict[str, Expr], str, Span, tu
         key = target.items[1].value
         if key in _FIELDS and key != "messages" and target.items[0].kind in ("name", "attribute"):
             yield {str(key): value}, binding.function, binding.span, binding.conditions
+    for binding in view.bindings:
+        # `def tools_for(turn): … return tools`
+        name = last_part(binding.function)
+        listed = binding.operator == "return" and binding.value is not None and "tools" in name_words(name)
+        if listed and binding.value is not None and not _LOOKS.search(name):
+            value = binding.value
+            for condition in binding.conditions:
+                # Of several results one is sent: each stands under its tests.
+                if condition.test is not None and condition.kind in ("if", "left"):
+                    value = Expr("conditional", value.span, items=[condition.test, value, _NONE])
+            yield {"tools": value}, binding.function, binding.span, ()
 
 
 def varies_in_excerpt(shape: Shape, function: str, content: Expr) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.changing import is_local, takes_turn
-from cachesafe_rules.expressions import is_constant_name, last_part, name_words, words
+from cachesafe_rules.expressions import is_constant_name, last_part, name_words, walk, words
 from cachesafe_rules.model import Expr, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.one_chat import differs, goes_round, has_two, ifs_in, is_sent_on, looked_at, varied
@@ -158,13 +158,17 @@ def _found(shape: Shape) -> Iterator[tuple[Span, str, str, bool]]:
                 for part in parts:
                     if _of_another(shape, request, part):
                         continue
-                    why = _chosen(shape, part) or (
-                        None
-                        if part.expr.kind in ("name", "attribute")
-                        and any(item.function for item in shape.bindings(part.function, part.expr))
-                        else tested(shape, part.function, part.conditions, request.conditions)
-                        or _by_image(shape, part)
-                        or _by_round(shape, request, part, parts)
+                    why = (
+                        _chosen(shape, part)
+                        or (_worked_out(shape, part) if what != "model" else None)
+                        or (
+                            None
+                            if part.expr.kind in ("name", "attribute")
+                            and any(item.function for item in shape.bindings(part.function, part.expr))
+                            else tested(shape, part.function, part.conditions, request.conditions)
+                            or _by_image(shape, part)
+                            or _by_round(shape, request, part, parts)
+                        )
                     )
                     # One report for both branches of a choice.
                     tests = {id(condition.test) for condition in part.conditions}
@@ -265,6 +269,28 @@ def _chosen(shape: Shape, part: Part) -> str | None:
         takes_turn(shape, part.function, arg) for arg in (*call.args, *call.keywords.values())
     ):
         return f"{call.name}()"
+    return None
+
+
+_SPENT = frozenset({"used", "remaining", "left", "spent", "turn", "turns", "step", "round", "iteration"})
+_ARITHMETIC = frozenset({"-", "+", "*", "//", "/", "%"})
+
+
+def _worked_out(shape: Shape, part: Part) -> str | None:
+    """What a budget is computed from that moves with each request: `max(1024, (window - used_tokens) // 2)`."""
+    root = part.expr
+    computed = root.kind == "operation" and root.name in _ARITHMETIC
+    if not computed and (root.call is None or last_part(root.call.name) not in ("max", "min", "int", "round")):
+        return None
+    stack, depth = [root], 0
+    while stack and depth < 12:
+        depth += 1
+        for inner in walk(stack.pop()):
+            if inner.kind not in ("name", "attribute") or not inner.name:
+                continue
+            if is_local(shape, part.function, inner) and not _SPENT.isdisjoint(name_words(last_part(inner.name))):
+                return inner.name
+            stack += [b.value for b in shape.bindings(part.function, inner) if b.value is not None and b.function]
     return None
 
 

@@ -84,12 +84,18 @@ def turned_later(shape: Shape, request: Request, conditions: Iterable[Condition]
         if inside is None:
             continue
         for item in held[inside + 1 :]:
-            if item.kind != "if" or item.negated or item.test is None:
+            if item.kind != "if" or item.test is None:
                 continue
-            for part in _late(item.test):
+            for part in _early_no_more(item.test) if item.negated else _late(item.test):
                 if _varies(shape, request.function, part, loop) and _is_idle(shape, request.function, part, loop):
                     return part.name
     return None
+
+
+def _early_no_more(test: Expr) -> Iterator[Expr]:
+    """The name that a test finds small at first, for what stands in its `else`: `i < len(FORCED)`."""
+    if test.kind == "operation" and test.name in ("<", "<=") and len(test.items) == 2:
+        yield test.items[0]
 
 
 def _late(test: Expr) -> Iterator[Expr]:

@@ -10,6 +10,7 @@ from cachesafe_rules.model import Call, Condition, Expr, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.one_chat import differs, goes_round, has_two, ifs_in, looked_at, turned_later
 from cachesafe_rules.picks import picked
+from cachesafe_rules.revealed_tools import changed_tools
 from cachesafe_rules.shape import SEND, Part, Request, Shape, shape_of
 from cachesafe_rules.turns import is_chat, is_setup, is_side_call, is_single, is_switch, turn_test
 
@@ -174,6 +175,8 @@ def _found(shape: Shape) -> Iterator[_Found]:
         for field in _FIELDS:
             if field in request.fields:
                 yield from _field(shape, request, request.fields[field])
+                for span, what, function in changed_tools(shape, request, request.fields[field]):
+                    yield span, what, function, False
     for call in shape.view.calls:
         # LangChain: the tools are bound to the model, and the request is sent in the same function.
         if last_part(call.name) == "bind_tools" and call.args and not is_setup(call.function):

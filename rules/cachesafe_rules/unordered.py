@@ -12,6 +12,8 @@ __all__ = ["unordered"]
 _KEEPS = frozenset(
     {"list", "tuple", "iter", "reversed", "enumerate", "filter", "map", "join", "dict", "fromkeys", "copy"}
 )
+# What gives results as they come in.
+_AS_DONE = frozenset({"as_completed", "imap_unordered"})
 _SETS = frozenset({"set", "frozenset", "union", "intersection", "difference", "symmetric_difference"})
 
 
@@ -100,6 +102,8 @@ def _of_call(shape: Shape, function: str, expr: Expr, depth: int) -> str | None:
     name = last_part(call.name)
     if name in ("set", "frozenset") and call.name == name:
         return "a set"
+    if name in _AS_DONE:
+        return "the order of completion"
     if name in _SETS and call.receiver is not None:
         return "a set" if unordered(shape, function, call.receiver, depth - 1) else None
     if name in _KEEPS and call.args:

@@ -14,7 +14,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from cachesafe_rules.excerpts import SHORT_FILE
+from cachesafe_rules.needles import SHORT_FILE
 from cachesafe_rules.patterns import lazy_pattern
 from cachesafe_rules.policy import EACH_REQUEST, FETCHED, TOOL_WRITES
 from pytest_cachesafe.lint.evidence.files import Files
