@@ -110,7 +110,7 @@ def lint_text(
             {filename: data},
             Store(settings.root, None, 0),
             None,
-            left_out=lambda name: False,
+            left_out=lambda name, data=None: False,
             templates=() if python else (entry,),
         )
     if passed.crashed:
@@ -219,7 +219,7 @@ def _pass(
     store: Any,
     wanted: frozenset[str] | None,
     *,
-    left_out: Callable[[str], bool],
+    left_out: Callable[[str, bytes | None], bool],
     strict: bool = False,
     jobs: int = 1,
     fixes: bool = True,
