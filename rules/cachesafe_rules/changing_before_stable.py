@@ -13,6 +13,7 @@ from cachesafe_rules.expressions import is_constant_name, is_history, last_part,
 from cachesafe_rules.model import Expr, MessageList, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Request, Shape, shape_of
+from cachesafe_rules.told_state import told_state
 from cachesafe_rules.turns import is_setup, is_side_call
 from cachesafe_rules.volatile import volatile_in
 
@@ -277,7 +278,9 @@ def _in_blocks(shape: Shape) -> Iterator[_Found]:
             continue
         blocks = blocks_of(shape, content.function, content.expr, content.span)
         for number, block in enumerate(blocks[:-1]):
-            changing = (changing_value(shape, where, text) for text, where in block.texts)
+            changing = (
+                changing_value(shape, where, text) or told_state(shape, where, text) for text, where in block.texts
+            )
             what = next((found for found in changing if found), None)
             if what and sum(_fixed_length(shape, later) for later in blocks[number + 1 :]) >= _ENOUGH:
                 yield _Found(block.function, block.span, what, "a fixed block")
