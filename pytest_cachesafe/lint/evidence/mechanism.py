@@ -33,7 +33,7 @@ __all__ = ["Mechanism"]
 _CODES = frozenset({"CSF101", "CSF104", "CSF105", "CSF107", "CSF108", "CSF109", "CSF110", "CSF111"})
 _CLOCKS = frozenset({"CSF101"})
 # Rules on structure, whose reports say themselves whether all of it is seen.
-_STRUCTURE = frozenset({"CSF203", "CSF302", "CSF304", "CSF305", "CSF306", "CSF307"})
+_STRUCTURE = frozenset({"CSF203", "CSF302", "CSF304", "CSF305", "CSF306", "CSF307", "CSF402"})
 # A file of so few rows that nothing else takes in is complete as it stands: who calls what is in it is not to be seen.
 _SHORT = 40
 _HOPS = 2
