@@ -5,23 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.expressions import is_history, last_part, name_words, walk, words_of_name
+from cachesafe_rules.expressions import is_history, last_part, name_words
 from cachesafe_rules.history_edits import unguarded_callers
 from cachesafe_rules.kept import holds_sent
-from cachesafe_rules.model import Call, Condition, Expr, MessageItem, MessageList, Span
+from cachesafe_rules.model import Call, Expr, MessageItem, MessageList, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.one_chat import is_sent
-from cachesafe_rules.shape import SEND, Request, Shape, shape_of
+from cachesafe_rules.replaced_history import replaced
+from cachesafe_rules.shape import Request, Shape, shape_of
 from cachesafe_rules.sliding_window import is_tail
+from cachesafe_rules.summaries import SUMMARY, behind, is_trivial, summarises
 from cachesafe_rules.turns import is_setup, overflow_guarded
 
 __all__ = ["SummarisedHistory"]
 
-_SUMMARY = frozenset(
-    {"summarize", "summarise", "summary", "summarizer", "summariser", "condense", "compress", "recap", "digest",
-     "compact", "summarized", "summarised"}
-)  # fmt: skip
-_DEPTH = 3
 _HELP = "keep the messages as they were sent; summarise only when the context limit is near, once, and go on from there"
 
 
@@ -112,18 +109,23 @@ class SummarisedHistory(Rule):
         for call, found in _calls(shape):
             if call.span not in seen:
                 seen.add(call.span)
-                yield Report(
-                    f"{call.name}() replaces earlier messages on every turn: a new text in front of all others",
-                    call.span,
-                    help=_HELP,
-                    data={"shown": is_sent(shape, found.function, Expr("list", found.span), found.conditions)},
-                )
+                shown = is_sent(shape, found.function, Expr("list", found.span), found.conditions)
+                yield _report(call, call.span, shown)
+        for call, span, shown in replaced(shape):
+            if call.span not in seen:
+                seen.add(call.span)
+                yield _report(call, span, shown)
+
+
+def _report(call: Call, span: Span, shown: bool) -> Report:
+    told = f"{call.name}() replaces earlier messages on every turn: a new text in front of all others"
+    return Report(told, span, help=_HELP, data={"shown": shown})
 
 
 def _calls(shape: Shape) -> Iterator[tuple[Call, MessageList]]:
     """Calls whose summary stands in a list that is sent or kept, in front of the end of what they summarised."""
     for found in shape.view.lists:
-        by_name = not _SUMMARY.isdisjoint(name_words(last_part(found.function)))
+        by_name = not SUMMARY.isdisjoint(name_words(last_part(found.function)))
         if (
             is_setup(found.function)
             or (by_name and not _is_each_turn(shape, found))
@@ -136,9 +138,9 @@ def _calls(shape: Shape) -> Iterator[tuple[Call, MessageList]]:
             tails = [name for later in found.items[number + 1 :] if (name := _tail_of(shape, found, later))]
             if item.content is None or not tails:
                 continue
-            for call, named, conditions in _behind(shape, found.function, item.content):
+            for call, named, conditions in behind(shape, found.function, item.content):
                 if (
-                    _summarises(shape, found.function, call, named, tails)
+                    summarises(shape, found.function, call, named, tails)
                     and not overflow_guarded(shape, found.function, conditions)
                 ):  # fmt: skip
                     yield call, found
@@ -169,23 +171,11 @@ def _is_each_turn(shape: Shape, found: MessageList) -> bool:
     run it on every turn, behind no test that could say when."""
     if any(_stands_in(shape, request, found) for request in shape.requests):
         return False
-    if not all(map(_is_trivial, found.conditions)):
+    if not all(map(is_trivial, found.conditions)):
         return False
     return any(
-        not is_setup(call.function) and all(map(_is_trivial, call.conditions)) for call in shape.callers(found.function)
+        not is_setup(call.function) and all(map(is_trivial, call.conditions)) for call in shape.callers(found.function)
     )
-
-
-def _is_trivial(condition: Condition) -> bool:
-    """Whether a test only asks if there is anything: `if not old: return`."""
-    if condition.kind in ("for", "while"):
-        return True
-    test = condition.test
-    if condition.kind not in ("if", "left") or test is None:
-        return False
-    while test.kind == "operation" and test.name == "not":
-        test = test.items[0]
-    return test.kind == "name" and condition.negated is (condition.kind == "left")
 
 
 def _stands_in(shape: Shape, request: Request, found: MessageList) -> bool:
@@ -200,52 +190,3 @@ def _tail_of(shape: Shape, found: MessageList, item: MessageItem) -> str | None:
     if item.role != "*" or not is_tail(tail) or not holds_sent(shape, found.function, tail.items[0]):
         return None
     return tail.items[0].name
-
-
-# A call, whether its result is named like a summary, and the tests around it.
-_Made = tuple[Call, bool, tuple[Condition, ...]]
-
-
-def _behind(shape: Shape, function: str, content: Expr) -> Iterator[_Made]:
-    for part in walk(content):
-        if part.call is not None:
-            yield part.call, False, ()
-        elif part.kind in ("name", "attribute"):
-            for binding in shape.bindings(function, part):
-                if binding.value is None or binding.function != function:
-                    continue
-                if binding.value.call is not None:
-                    yield binding.value.call, False, binding.conditions
-                if binding.target is not None and not _SUMMARY.isdisjoint(words_of_name(binding.target)):
-                    for call in _asked(shape, function, binding.value):
-                        yield call, True, binding.conditions
-
-
-def _asked(shape: Shape, function: str, value: Expr) -> Iterator[Call]:
-    """The requests whose answer a value is: `client.create(…).choices[0].message.content`, or of a name for it."""
-    for part in walk(value):
-        whole = shape.resolve(function, part) if part.kind == "name" else part
-        if whole.call is not None and last_part(whole.call.name) in SEND:
-            yield whole.call
-
-
-def _summarises(shape: Shape, function: str, call: Call, named: bool, tails: list[str]) -> bool:
-    """Whether a call is named like a summary, or its result is, and it is given the messages whose end is kept."""
-    if call.name[:1].isupper() or not (named or not _SUMMARY.isdisjoint(name_words(call.name))):
-        return False
-    local = shape.local_function(call, function)
-    if local and all(overflow_guarded(shape, local, item.conditions) for item in shape.returns(local)):
-        # It looks at the size itself.
-        return False
-    given = [*call.args, *call.keywords.values()]
-    return any(part.name in tails for arg in given for part in _made_of(shape, function, arg, _DEPTH))
-
-
-def _made_of(shape: Shape, function: str, expr: Expr, depth: int) -> Iterator[Expr]:
-    """What an argument is made of, names followed."""
-    for part in walk(expr):
-        yield part
-        if depth and part.kind == "name":
-            value = shape.resolve(function, part)
-            if value is not part:
-                yield from _made_of(shape, function, value, depth - 1)
