@@ -9,7 +9,7 @@ from cachesafe_rules.blocks import is_marker
 from cachesafe_rules.expressions import is_history, last_part, walk
 from cachesafe_rules.lengths import known_length
 from cachesafe_rules.markers import Marker, marked_lists, markers_below, markers_of, takes_away
-from cachesafe_rules.model import Binding, Condition, Span, Step
+from cachesafe_rules.model import Binding, Condition, Expr, Span, Step
 from cachesafe_rules.needles import MARKERS
 from cachesafe_rules.shape import Part, Shape, shape_of
 
