@@ -1,16 +1,8 @@
-"""What the name of a file says of it, and what a file says that holds tests under another name."""
+"""What the name of a file says of it."""
 
 from __future__ import annotations
 
-import re
-
-from cachesafe_rules.patterns import lazy_pattern
-
-__all__ = ["TEMPLATE_SUFFIXES", "holds_tests", "is_archived", "is_prompt_template", "is_test_path"]
-
-# Tests that stand in a file of any name: it takes in what runs them, and has some.
-_RUNNER = lazy_pattern(r"^(?:import|from)[ \t]+(?:pytest|unittest)\b", re.M)
-_TEST = lazy_pattern(r"^(?:(?:async[ \t]+)?def[ \t]+test_\w*\(|class[ \t]+\w+\([^)]*TestCase\b)", re.M)
+__all__ = ["TEMPLATE_SUFFIXES", "is_archived", "is_prompt_template", "is_test_path"]
 
 TEMPLATE_SUFFIXES = (".jinja", ".jinja2", ".j2", ".txt", ".md", ".yaml", ".yml", ".prompt")
 
@@ -33,14 +25,6 @@ def is_test_path(name: str) -> bool:
     if last.startswith("test_") or last.endswith("_test.py") or last in ("tests.py", "conftest.py"):
         return True
     return any(f in ("test", "tests", "testing") or f.endswith(("_test", "_tests")) for f in folders)
-
-
-def holds_tests(data: bytes) -> bool:
-    """Whether a file is a test by what it holds: it takes in what runs tests, and defines some at its top."""
-    if b"test_" not in data and b"TestCase" not in data:
-        return False
-    text = data.decode("utf-8", "replace")
-    return _RUNNER.search(text) is not None and _TEST.search(text) is not None
 
 
 def is_archived(name: str) -> bool:

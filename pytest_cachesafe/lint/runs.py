@@ -41,9 +41,13 @@ class Run(NamedTuple):
     def is_left_out_test(self, name: str, data: bytes | None = None) -> bool:
         """Whether a file is a test by its name, or by its `data` where these are given, and the configuration nearest
         to it does not ask for tests."""
-        from pytest_cachesafe.lint.path_kinds import holds_tests, is_test_path
+        from pytest_cachesafe.lint.path_kinds import is_test_path
 
-        is_test = is_test_path(name) or (data is not None and holds_tests(data))
+        is_test = is_test_path(name)
+        if not is_test and data is not None:
+            from pytest_cachesafe.lint.tests_inside import holds_tests
+
+            is_test = holds_tests(data)
         return is_test and not self.discovery.settings_for(name).tests
 
 

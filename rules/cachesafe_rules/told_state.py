@@ -19,7 +19,7 @@ __all__ = ["told_state"]
 # Fields that are another thing some turns later.
 _STATES = frozenset(
     {"status", "state", "stage", "phase", "progress", "score", "points", "hp", "health", "mana", "energy", "stamina",
-     "gold", "coins", "money", "balance", "inventory", "cart", "basket", "position", "tile", "remaining", "left",
+     "gold", "coins", "money", "balance", "position", "tile", "remaining", "left",
      "pending", "unread", "comments", "temperature", "temp", "pulse", "speed", "battery", "weather", "mood", "turn",
      "round", "step", "steps", "stock", "queue", "queued", "eta", "updated", "elapsed", "lives", "ammo", "spent",
      "used", "load", "occupancy", "altitude", "heading", "odds", "waiting", "available", "vitals", "readings"}
@@ -85,7 +85,7 @@ def _values(shape: Shape, function: str, name: Expr) -> list[Expr]:
 
 
 def _field(shape: Shape, function: str, part: Expr) -> str | None:
-    """`player.hp`, `ticket["status"]`, of what the function is given or has read there."""
+    """`player.hp`, `ticket["status"]`, of what the function is given."""
     name = part.name or "" if part.kind == "attribute" else _item(part)
     root, dot, rest = name.partition(".")
     if not dot or not root or not _is_state(rest):
@@ -93,8 +93,8 @@ def _field(shape: Shape, function: str, part: Expr) -> str | None:
     whole = Expr("name", part.span, name=root)
     if not _SET_UP.isdisjoint(name_words(root)):
         return None
-    own = shape.is_parameter(function, whole) and not shape.bindings(function, whole)
-    return name if own or shape.resolve(function, whole).call is not None else None
+    # Of what is read there by an id it is not known whether it moves while the chat lasts.
+    return name if shape.is_parameter(function, whole) and not shape.bindings(function, whole) else None
 
 
 def _item(part: Expr) -> str:

@@ -80,7 +80,9 @@ def test_tools_inside_of_a_field(tmp_path: Path, call: str, test: str, found: bo
 
 
 def test_the_order_of_tools_inside_of_a_field(tmp_path: Path) -> None:
-    text = "def ask(client, messages, names):\n    tools = {0}(names)\n    return client." + CONVERSE + "\n\n\nrun = ask\n"
+    text = (
+        "def ask(client, messages, names):\n    tools = {0}(names)\n    return client." + CONVERSE + "\n\n\nrun = ask\n"
+    )
     assert codes(tmp_path / "set", text.replace("{0}", "set")) == ["CSF204"]
     assert codes(tmp_path / "sorted", text.replace("{0}", "sorted")) == []
 
@@ -116,7 +118,12 @@ STEPS = {
     [
         ({}, True),
         ({"step": 'messages += [{"role": role, "content": [block(text)]}]'}, True),
-        ({"step": 'messages.append({"role": role, "content": [{"text": text}, {"cachePoint": {"type": "default"}}]})'}, True),
+        (
+            {
+                "step": 'messages.append({"role": role, "content": [{"text": text}, {"cachePoint": {"type": "default"}}]})'
+            },
+            True,
+        ),
         ({"step": "messages.append(UserMessage(role=role, content=[block(text)]))"}, True),
         # The last ones alone, under a test of the helper or of the loop, or none.
         ({"over": "history[-2:]"}, False),
