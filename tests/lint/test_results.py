@@ -118,12 +118,7 @@ STEPS = {
     [
         ({}, True),
         ({"step": 'messages += [{"role": role, "content": [block(text)]}]'}, True),
-        (
-            {
-                "step": 'messages.append({"role": role, "content": [{"text": text}, {"cachePoint": {"type": "default"}}]})'
-            },
-            True,
-        ),
+        ({"step": "messages.append({'role': role, 'content': [{'text': text}, {'cachePoint': {'type': 'x'}}]})"}, True),
         ({"step": "messages.append(UserMessage(role=role, content=[block(text)]))"}, True),
         # The last ones alone, under a test of the helper or of the loop, or none.
         ({"over": "history[-2:]"}, False),
