@@ -177,7 +177,7 @@ def _summary(shape: Shape, function: str) -> Call | None:
         if binding.function != function or target is None or value is None:
             continue
         named = not SUMMARY.isdisjoint(words_of_name(target))
-        calls = [*(asked(shape, function, value) if named else ())]
+        calls: list[Call] = [*(asked(shape, function, value) if named else ())]
         calls += [p.call for p in walk(value) if p.call is not None and not SUMMARY.isdisjoint(name_words(p.call.name))]
         for call in calls:
             given = (*call.args, *call.keywords.values())
