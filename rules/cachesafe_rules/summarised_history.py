@@ -30,7 +30,9 @@ class SummarisedHistory(Rule):
     A fresh summary of the older messages and the newest ones take the place of the chat, without a test whether the
     context is nearly full. It is reported where all of this is visible: a call that is named like a summary, or a
     request whose answer is, is given messages that were sent, the end of these very messages stands behind its text in
-    one list, and that list is sent, given back or kept as the chat. Projects of several files: only where a request of
+    one list, and that list is sent, given back or kept as the chat; or the text is put among these messages themselves
+    in the place of some (`messages[:-2] = [summary]`, emptied and begun anew), behind no test but one of a length that
+    the next turns reach again; or a node of a graph with fixed edges gives it back with `RemoveMessage`. Projects of several files: only where a request of
     the same function or of its caller holds that list; a file of up to 40 rows that no other file imports is taken as
     it stands.
 

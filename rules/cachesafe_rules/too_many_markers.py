@@ -30,7 +30,9 @@ class TooManyMarkers(Rule):
     -------------
     Five or more blocks of one request carry `cache_control` (or are a `cachePoint`), or a loop marks every message.
     Counted are markers that are written in one request, as often as a loop over a list makes them whose length the file
-    shows, and in a loop that the function which sends it runs over all of its messages, without a test or a count.
+    shows, and those that a loop over all of the messages sets or appends with each, itself or by a helper, without a
+    test or a count. Where the marked messages are only given back, it is reported in a file of up to 40 rows that no
+    other file imports.
 
     Why
     ---

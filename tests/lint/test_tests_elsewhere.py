@@ -1,4 +1,4 @@
-"""Tests in files of other names, generators that are seeded and lines on a screen are no prompts; each with its twin."""
+"""Tests in files of other names, generators with a seed and lines on a screen are no prompts; each with its twin."""
 
 from __future__ import annotations
 
