@@ -46,10 +46,11 @@ class ChangingBeforeStable(Rule):
 
     What is wrong
     -------------
-    Retrieved documents, selected examples, the question or a counter come before fixed rules or before the history.
-    A name such as `context` counts where it is not seen what it stands for, or where that is worked out from the
-    question or the chat. In a list of blocks a state counts as well that is read off what the function is given
-    (`ticket.status`) or by a call that is named for what is so now. A system text behind what somebody said is a note at the end and does not count.
+    Retrieved documents, selected examples, the question or a counter come before fixed rules or before the history. A
+    name such as `context` counts where it is not seen what it stands for, or where that is worked out from the question
+    or the chat. In a list of blocks a state counts as well that is read off what the function is given
+    (`ticket.status`) or by a call that is named for what is so now. A system text behind what somebody said is a note
+    at the end and does not count.
 
     In a project of more than ten files, a file that nothing runs or takes in, not even a test, is left out where other
     files use what it takes in: the project goes on without it.

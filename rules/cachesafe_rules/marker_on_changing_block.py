@@ -29,8 +29,9 @@ class MarkerOnChangingBlock(Rule):
     What is wrong
     -------------
     `cache_control` (or a `cachePoint` behind it) is on a block whose text holds a time, a random value, a counter,
-    retrieved text, or a state that is read off what the function is given (`player.score`). Text that is looked up for one account or customer counts where the request is one question, no
-    other block has a marker, and a block in front of it is the same for all.
+    retrieved text, or a state that is read off what the function is given (`player.score`). Text that is looked up for
+    one account or customer counts where the request is one question, no other block has a marker, and a block in front
+    of it is the same for all.
 
     Why
     ---

@@ -32,9 +32,9 @@ class SummarisedHistory(Rule):
     request whose answer is, is given messages that were sent, the end of these very messages stands behind its text in
     one list, and that list is sent, given back or kept as the chat; or the text is put among these messages themselves
     in the place of some (`messages[:-2] = [summary]`, emptied and begun anew), behind no test but one of a length that
-    the next turns reach again; or a node of a graph with fixed edges gives it back with `RemoveMessage`. Projects of several files: only where a request of
-    the same function or of its caller holds that list; a file of up to 40 rows that no other file imports is taken as
-    it stands.
+    the next turns reach again; or a node of a graph with fixed edges gives it back with `RemoveMessage`. Projects of
+    several files: only where a request of the same function or of its caller holds that list; a file of up to 40 rows
+    that no other file imports is taken as it stands.
 
     In a project of more than ten files, a file that nothing runs or takes in, not even a test, is left out where other
     files use what it takes in: the project goes on without it.
