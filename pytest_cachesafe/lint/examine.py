@@ -44,7 +44,7 @@ class Project(NamedTuple):
     settings: Settings
     rules: RuleSet
     overlay: Mapping[str, bytes]
-    left_out: Callable[[str], bool] = lambda name: False
+    left_out: Callable[[str, bytes | None], bool] = lambda name, data: False
     strict: bool = False
     fixes: bool = True
     templates: Sequence[FileEntry] = ()

@@ -117,6 +117,8 @@ class LazyCall(Call):
             value = [maker.expr(arg) for arg in node.args]
         elif name == "keywords":
             value = {word.arg: maker.expr(word.value) for word in node.keywords if word.arg}
+        elif name == "spread":
+            value = [maker.expr(word.value) for word in node.keywords if not word.arg]
         elif name == "receiver":
             value = maker.expr(node.func.value) if isinstance(node.func, ast.Attribute) else None
         else:

@@ -127,7 +127,7 @@ class Pipeline:
 
     def _counts(self, name: str) -> bool:
         """Whether a file is reported on."""
-        return not self.project.left_out(name)
+        return not self.project.left_out(name, None)
 
     def _size(self, name: str) -> int:
         return len(self.project.overlay[name]) if name in self.project.overlay else self.project.files[name].size
@@ -329,7 +329,8 @@ class Pipeline:
                 told.setdefault(name, []).extend((rule, report) for report in self._examiner.checked(rule, name, view))
         extra |= releases.asked
         texts = [entry.name for entry in self.project.templates]
-        kept = {n: r for n, r in told.items() if not is_archived(n)}
+        # Tests may stand in a file of any name.
+        kept = {n: r for n, r in told.items() if not (is_archived(n) or self.project.left_out(n, self._text(n)))}
         told = weighed(kept, list(self.project.files), self._text, texts)
         folded = {name: fold(reports) for name, reports in told.items() if reports}
         self._examiner.rest(wholly=any(self._size(name) > LONG for name in folded if name in self.project.files))

@@ -38,11 +38,17 @@ class Run(NamedTuple):
     def root(self) -> str:
         return str(self.settings.root)
 
-    def is_left_out_test(self, name: str) -> bool:
-        """Whether a file is a test, and the configuration nearest to it does not ask for tests."""
+    def is_left_out_test(self, name: str, data: bytes | None = None) -> bool:
+        """Whether a file is a test by its name, or by its `data` where these are given, and the configuration nearest
+        to it does not ask for tests."""
         from pytest_cachesafe.lint.path_kinds import is_test_path
 
-        return is_test_path(name) and not self.discovery.settings_for(name).tests
+        is_test = is_test_path(name)
+        if not is_test and data is not None:
+            from pytest_cachesafe.lint.tests_inside import holds_tests
+
+            is_test = holds_tests(data)
+        return is_test and not self.discovery.settings_for(name).tests
 
 
 def settings_of(options: LintOptions) -> Settings:

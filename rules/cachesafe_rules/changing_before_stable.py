@@ -14,6 +14,7 @@ from cachesafe_rules.expressions import is_constant_name, is_history, last_part,
 from cachesafe_rules.model import Expr, MessageList, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Request, Shape, shape_of
+from cachesafe_rules.told_state import told_state
 from cachesafe_rules.turns import is_setup, is_side_call
 from cachesafe_rules.volatile import volatile_in
 
@@ -48,9 +49,11 @@ class ChangingBeforeStable(Rule):
 
     What is wrong
     -------------
-    Retrieved documents, selected examples, the question or a counter come before fixed rules or before the history.
-    A name such as `context` counts where it is not seen what it stands for, or where that is worked out from the
-    question or the chat; a system text behind what somebody said is a note at the end and does not count.
+    Retrieved documents, selected examples, the question or a counter come before fixed rules or before the history. A
+    name such as `context` counts where it is not seen what it stands for, or where that is worked out from the question
+    or the chat. In a list of blocks a state counts as well that is read off what the function is given
+    (`ticket.status`) or by a call that is named for what is so now. A system text behind what somebody said is a note
+    at the end and does not count.
 
     In a project of more than ten files, a file that nothing runs or takes in, not even a test, is left out where other
     files use what it takes in: the project goes on without it.
@@ -153,7 +156,7 @@ class ChangingBeforeStable(Rule):
         certain = [
             *_in_lists(shape, changing_value),
             *_in_fields(shape, changing_value),
-            *_in_blocks(shape, changing_value),
+            *_in_blocks(shape, _moves),
         ]
         named: list[_Found] = []
         if is_excerpt(shape.view):
@@ -256,6 +259,10 @@ def _in_fields(shape: Shape, changes: _Changes) -> Iterator[_Found]:
                 continue
             elif chat and (what := changes(shape, request.function, request.fields[field])):
                 yield _Found(request.function, text.span, what, f"the history ({chat})", chat)
+
+
+def _moves(shape: Shape, function: str, text: Expr) -> str | None:
+    return changing_value(shape, function, text) or told_state(shape, function, text)
 
 
 def _split_for_cache(shape: Shape, function: str, text: Expr) -> bool:

@@ -13,6 +13,7 @@ from cachesafe_rules.history_edits import Edit, is_content, is_free, senders
 from cachesafe_rules.kept import holds_sent
 from cachesafe_rules.model import Binding, Call, Condition, Expr, Span
 from cachesafe_rules.shape import Request, Shape
+from cachesafe_rules.told_state import told_state
 from cachesafe_rules.turn_state import state_in
 from cachesafe_rules.turns import is_side_call
 
@@ -39,7 +40,8 @@ def first_rewritten(shape: Shape) -> Iterator[Edit]:
             # What stands behind a marker in it is taken off.
             continue
         found = changing_value(shape, write.function, write.value)
-        if found := found or state_in(shape, write.function, write.value, write.conditions):
+        found = found or state_in(shape, write.function, write.value, write.conditions)
+        if found := found or told_state(shape, write.function, write.value):
             yield write.span, f"the first message is rewritten with {found}", write.function, write.messages
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from cachesafe_rules.blocks import is_marker
+from cachesafe_rules.excerpts import is_excerpt
 from cachesafe_rules.expressions import is_history, last_part, walk
 from cachesafe_rules.lengths import known_length
 from cachesafe_rules.markers import takes_away
@@ -14,14 +15,16 @@ from cachesafe_rules.shape import Part, Shape
 __all__ = ["marks_in_loops", "marks_of_roles"]
 
 _LIMIT = 4
+_DEPTH = 8
 _LISTS = frozenset({"tools", "tool_list", "blocks", "system_blocks"})
 # Roles of which a chat has one message for each turn or more.
 _GROWING = frozenset({"user", "assistant", "tool", "human", "ai", "function"})
 
 
-def marks_in_loops(shape: Shape, sending: set[str], parts: Sequence[Part]) -> Iterator[Span]:
-    """Markers on all of a list that the same function, one of `sending`, sends; `parts` are what requests are made
-    of."""
+def marks_in_loops(shape: Shape) -> Iterator[tuple[Span, bool]]:
+    """Markers on all of a list that is sent, and whether the file shows that it is: the function that marks sends it
+    itself or hands it back to one that does."""
+    sending = {request.function for request in shape.requests}
     for binding in shape.view.bindings:
         target = binding.target
         if (
@@ -31,26 +34,67 @@ def marks_in_loops(shape: Shape, sending: set[str], parts: Sequence[Part]) -> It
             and binding.value is not None
             and not (binding.value.kind == "constant" and binding.value.value is None)
             and _each_message(shape, binding)
-            and binding.function in sending
         ):
-            yield binding.span
+            sent = binding.function in sending or any(c.function in sending for c in shape.callers(binding.function))
+            if sent or is_excerpt(shape.view):
+                yield binding.span, sent
     for binding in shape.view.bindings:
         if _marks_known(shape, binding) and (
             binding.function in {"", *sending}
             or any(call.function in sending for call in shape.callers(binding.function))
         ):
-            yield binding.span
-    for part in parts:
+            yield binding.span, True
+    handed = []
+    if is_excerpt(shape.view):
+        every = shape.view.bindings
+        handed = [
+            Part(b.value, b.function, b.span, ()) for b in every if b.value is not None and b.operator == "return"
+        ]
+    for part in () if takes_away(shape) else [*shape.parts, *handed]:
         if part.expr.kind == "comprehension" and not any(g.tests for g in part.expr.generators):
-            inner = [part.expr.items[-1]]
-            while inner:
-                expr = inner.pop()
-                over = part.expr.generators[0].iterable
-                if "cache_control" in expr.entries and (is_history(over) or last_part(over.name) in _LISTS):
-                    yield expr.entries["cache_control"].span
-                    break
-                if expr.kind in ("dict", "list"):
-                    inner += [*expr.entries.values(), *expr.items]
+            over = part.expr.generators[0].iterable
+            listed = is_history(over) or last_part(over.name) in _LISTS
+            if listed and (span := _marked_in(shape, part.function, part.expr.items[-1])) is not None:
+                yield span, part in shape.parts
+        elif part.element and (span := _appended(shape, part)) is not None:
+            yield span, True
+
+
+def _marked_in(shape: Shape, function: str, message: Expr, depth: int = _DEPTH) -> Span | None:
+    """The place of a marker that a message has each time, or that a helper sets which makes it or a block of it."""
+    if not depth:
+        return None
+    call = message.call
+    fields = call.keywords if call is not None else message.entries
+    marker = fields.get("cache_control") or fields.get("cachePoint")
+    if marker is not None:
+        return marker.span if is_marker(marker) else None
+    if message.kind == "name" and not shape.is_parameter(function, message):
+        value = shape.resolve(function, message, 1)
+        return _marked_in(shape, function, value, depth - 1) if value is not message else None
+    local = shape.local_function(call, function) if call is not None else ""
+    if local:
+        # In each of its results: `if last: return marked` marks one.
+        spans = [
+            _marked_in(shape, local, item.value, depth - 1) for item in shape.returns(local) if item.value is not None
+        ]
+        return None if None in spans else next(iter(spans), None)
+    if message.kind in ("dict", "list", "tuple", "star") or call is not None:
+        below = [*message.items, *fields.values(), *(call.args if call is not None else ())]
+        found = (_marked_in(shape, function, part, depth - 1) for part in below)
+        return next((span for span in found if span is not None), None)
+    return None
+
+
+def _appended(shape: Shape, part: Part) -> Span | None:
+    """The marker of a message that a loop over the whole chat appends to what is sent."""
+    loops = [n for n, condition in enumerate(part.conditions) if condition.kind == "for"]
+    if not loops or any(condition.kind != "for" for condition in part.conditions[loops[0] :]):
+        return None
+    loop = part.conditions[loops[0]]
+    if not _all_of(shape, part.function, loop) or _counts_up(shape, loop):
+        return None
+    return _marked_in(shape, part.function, part.expr)
 
 
 def marks_of_roles(shape: Shape) -> Iterator[Span]:
@@ -111,8 +155,7 @@ def _each_message(shape: Shape, binding: Binding) -> bool:
     if not loops:
         return False
     behind = binding.conditions[binding.conditions.index(loops[0]) + 1 :]
-    if any(other.operator == "+=" and loops[0] in other.conditions for other in shape.view.bindings):
-        # Counts what it marks, to stop in time.
+    if _counts_up(shape, loops[0]):
         return False
     return _all_of(shape, binding.function, loops[0]) and not any(
         item.kind in ("if", "while") and not _is_setting(shape, binding.function, item) for item in behind
@@ -123,6 +166,14 @@ def _is_setting(shape: Shape, function: str, condition: Condition) -> bool:
     """`if use_cache:`: what the function is told holds for all of the list."""
     test = condition.test
     return condition.kind == "if" and test is not None and shape.is_parameter(function, test)
+
+
+def _counts_up(shape: Shape, loop: Condition) -> bool:
+    """Whether a loop counts what it marks, to stop in time."""
+    return any(
+        other.operator == "+=" and loop in other.conditions and other.value is not None and other.value.kind != "list"
+        for other in shape.view.bindings
+    )
 
 
 def _all_of(shape: Shape, function: str, loop: Condition) -> bool:

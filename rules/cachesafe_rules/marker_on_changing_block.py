@@ -14,6 +14,7 @@ from cachesafe_rules.markers import marked_blocks, markers_of
 from cachesafe_rules.model import Expr, Span
 from cachesafe_rules.needles import MARKERS
 from cachesafe_rules.shape import Request, Shape, shape_of
+from cachesafe_rules.told_state import told_state
 from cachesafe_rules.turns import is_single
 from cachesafe_rules.volatile import volatile_in
 
@@ -28,9 +29,10 @@ class MarkerOnChangingBlock(Rule):
 
     What is wrong
     -------------
-    `cache_control` (or a `cachePoint` behind it) is on a block whose text holds a time, a random value, a counter or
-    retrieved text. Text that is looked up for one account or customer counts where the request is one question, no
-    other block has a marker, and a block in front of it is the same for all.
+    `cache_control` (or a `cachePoint` behind it) is on a block whose text holds a time, a random value, a counter,
+    retrieved text, or a state that is read off what the function is given (`player.score`). Text that is looked up for
+    one account or customer counts where the request is one question, no other block has a marker, and a block in front
+    of it is the same for all.
 
     Why
     ---
@@ -161,6 +163,8 @@ def _system_blocks(shape: Shape) -> Iterator[tuple[Block, str, bool]]:
             if block.marker is None:
                 continue
             found = next((what for one, where in block.texts if (what := changing_value(shape, where, one))), None)
+            if found is None:
+                found = next((what for one, where in block.texts if (what := told_state(shape, where, one))), None)
             # What is looked up for one person or thing is equal for as long as its chat lasts: without a chat, and with
             # no other marker, what all have in common in front of it is never read.
             alone = number and request is not None and is_single(shape, request)

@@ -139,7 +139,8 @@ class Condition:
 
 @dataclass(slots=True)
 class Call:
-    """A call. `name` as spelt (`client.messages.create`), `target` with imports resolved (`anthropic.Anthropic`)."""
+    """A call. `name` as spelt (`client.messages.create`), `target` with imports resolved (`anthropic.Anthropic`).
+    `spread` is what stands behind `**`."""
 
     name: str
     target: str
@@ -150,6 +151,7 @@ class Call:
     in_loop: bool = False
     receiver: Expr | None = None
     conditions: tuple[Condition, ...] = ()
+    spread: list[Expr] = field(default_factory=list)
 
 
 @dataclass(slots=True)

@@ -120,6 +120,10 @@ def _add(shape: Shape, function: str, content: Expr, found: set[tuple[str, str]]
             found.add((function, content.name or ""))
         return
     parts = content.items if content.kind in ("fstring", "list", "operation") else []
+    told = [part for part in parts if part.kind != "constant"]
+    if content.kind == "fstring" and len(told) == 1 and told[0].kind == "name":
+        # `f"Write the briefing on {topic}."`
+        _add(shape, function, told[0], found)
     for part in parts:
         inner = part.entries.get("text", part)
         named = inner.kind == "name" and (inner.name in _TEXTS or not _NAMED.isdisjoint(words_of_name(inner)))

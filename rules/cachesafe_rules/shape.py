@@ -13,6 +13,7 @@ from cachesafe_rules.excerpts import handed_chats, handed_fields, is_excerpt
 from cachesafe_rules.expressions import is_history, last_part
 from cachesafe_rules.model import Binding, Call, Condition, Display, Expr, MessageList, ModuleView, Span
 from cachesafe_rules.observers import is_observer
+from cachesafe_rules.results import element_of, entry_of, with_spread
 
 __all__ = ["SEND", "Part", "Request", "Shape", "shape_of"]
 
@@ -202,7 +203,7 @@ class Shape:
         return fields
 
     def _request_call(self, call: Call) -> None:
-        fields = call.keywords
+        fields = with_spread(self, call) if call.spread else call.keywords
         if any(name in fields for name in _MESSAGES[:4]) and (
             not _SETTINGS.isdisjoint(fields) or last_part(call.name) in SEND
         ):
@@ -315,15 +316,22 @@ class Shape:
         elif expr.kind == "subscript":
             if expr.items[1].kind == "slice":
                 yield Part(expr.items[0], function, span, conditions)
+            else:
+                found = entry_of(self, function, expr.items[0], expr.items[1].value)
+                yield from (Part(value, where, at or span, (*conditions, *more)) for value, where, at, more in found)
         elif expr.call is not None:
             yield from self._called(expr.call, function, span, conditions)
 
     def _named(self, expr: Expr, function: str) -> Iterator[Part]:
         for binding in self.bindings(function, expr):
             value = binding.value
-            if value is None or binding.target is None or binding.target.kind not in ("name", "attribute"):
+            if value is None or binding.target is None:
                 continue
-            yield Part(value, binding.function, binding.span, binding.conditions)
+            if binding.target.kind in ("name", "attribute"):
+                yield Part(value, binding.function, binding.span, binding.conditions)
+            elif binding.operator == "=":
+                number = next((n for n, item in enumerate(binding.target.items) if item.name == expr.name), 0)
+                yield from (Part(*one) for one in element_of(self, binding, value, number, len(binding.target.items)))
         for call in self.mutations(function, expr):
             method = last_part(call.name)
             if method in ("extend", "append", "insert", "appendleft") and call.args:

@@ -10,11 +10,12 @@ from cachesafe_rules.marked_in_loops import marks_in_loops, marks_of_roles
 from cachesafe_rules.markers import Marker, marked_by_statements, marked_lists, markers_below, markers_of
 from cachesafe_rules.model import Span, Step
 from cachesafe_rules.needles import MARKERS
-from cachesafe_rules.shape import Part, shape_of
+from cachesafe_rules.shape import shape_of
 
 __all__ = ["TooManyMarkers"]
 
 _LIMIT = 4
+_DEPTH = 8
 _HELP = (
     "a request may have 4: one behind the tools, one behind the system text, one or two at the end of the messages; "
     "a marker covers everything in front of it"
@@ -28,7 +29,9 @@ class TooManyMarkers(Rule):
     -------------
     Five or more blocks of one request carry `cache_control` (or are a `cachePoint`), or a loop marks every message.
     Counted are markers that are written in one request, as often as a loop over a list makes them whose length the file
-    shows, and in a loop that the function which sends it runs over all of its messages, without a test or a count.
+    shows, and those that a loop over all of the messages sets or appends with each, itself or by a helper, without a
+    test or a count. Where the marked messages are only given back, it is reported in a file of up to 40 rows that no
+    other file imports.
 
     Why
     ---
@@ -133,25 +136,17 @@ class TooManyMarkers(Rule):
             if len(markers) > _LIMIT and (span := markers[_LIMIT].span) not in seen:
                 seen.add(span)
                 yield _report(markers, span)
-        sending = {request.function for request in shape.requests}
-        found = [*marks_in_loops(shape, sending, shape.parts)]
-        sent = set(found)
+        found = list(marks_in_loops(shape))
         if is_excerpt(shape.view):
-            # An excerpt hands back what it marks.
-            handed = [
-                Part(b.value, b.function, b.span, b.conditions)
-                for b in shape.view.bindings
-                if b.operator == "return" and b.value is not None
-            ]
-            found += [*marks_in_loops(shape, set(shape.view.functions), handed), *marks_of_roles(shape)]
-        for span in found:
+            found += [(span, False) for span in marks_of_roles(shape)]
+        for span, shown in found:
             if span not in seen:
                 seen.add(span)
                 yield Report(
                     f"each one of a list gets a cache marker: more than {_LIMIT} in one request are an error",
                     span,
                     help=_HELP,
-                    data={"shown": span in sent},
+                    data={"shown": shown},
                 )
 
 

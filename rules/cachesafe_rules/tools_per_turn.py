@@ -12,11 +12,11 @@ from cachesafe_rules.one_chat import differs, goes_round, has_two, ifs_in, looke
 from cachesafe_rules.picks import picked
 from cachesafe_rules.revealed_tools import changed_tools
 from cachesafe_rules.shape import SEND, Part, Request, Shape, shape_of
+from cachesafe_rules.tool_values import FIELDS, tool_values, unwrapped
 from cachesafe_rules.turns import is_chat, is_setup, is_side_call, is_single, is_switch, turn_test
 
 __all__ = ["ToolsPerTurn"]
 
-_FIELDS = ("tools", "functions")
 # What takes something out of a list of tools.
 _TAKES = frozenset({"remove", "pop", "clear"})
 _HELP = (
@@ -172,11 +172,10 @@ def _found(shape: Shape) -> Iterator[_Found]:
             continue
         if is_side_call(request.function) and not goes_round(shape, request):
             continue
-        for field in _FIELDS:
-            if field in request.fields:
-                yield from _field(shape, request, request.fields[field])
-                for span, what, function in changed_tools(shape, request, request.fields[field]):
-                    yield span, what, function, False
+        for tools in tool_values(shape, request):
+            yield from _field(shape, request, tools)
+            for span, what, function in changed_tools(shape, request, tools):
+                yield span, what, function, False
     for call in shape.view.calls:
         # LangChain: the tools are bound to the model, and the request is sent in the same function.
         if last_part(call.name) == "bind_tools" and call.args and not is_setup(call.function):
@@ -210,7 +209,7 @@ def _found(shape: Shape) -> Iterator[_Found]:
         target = binding.target
         if target is None or binding.value is None or binding.function not in senders or target.kind != "subscript":
             continue
-        if target.items[1].value in _FIELDS and not is_side_call(binding.function):
+        if target.items[1].value in FIELDS and not is_side_call(binding.function):
             # Whether the request has the field already, or there are any tools, is no choice.
             given = binding.value.name
             asked = tuple(
@@ -224,11 +223,12 @@ def _found(shape: Shape) -> Iterator[_Found]:
                 tests = ifs_in(binding.conditions, asked)
                 shown = any(differs(shape, request, tests) for request in senders[binding.function])
                 yield binding.span, why, binding.function, shown
-            parts = shape.flow_of_field(binding.value, binding.function, binding.conditions)
-            for part in parts:
-                if why := _chosen(shape, part, binding.conditions):
-                    shown = any(_shown(shape, request, part, parts) for request in senders[binding.function])
-                    yield part.span, why, part.function, shown
+            for tools in unwrapped(shape, binding.function, str(target.items[1].value), binding.value):
+                parts = shape.flow_of_field(tools, binding.function, binding.conditions)
+                for part in parts:
+                    if why := _chosen(shape, part, binding.conditions):
+                        shown = any(_shown(shape, request, part, parts) for request in senders[binding.function])
+                        yield part.span, why, part.function, shown
 
 
 def _asks_for(test: Expr, key: Expr) -> bool:

@@ -12,11 +12,11 @@ from cachesafe_rules.needles import TOOLS
 from cachesafe_rules.observers import AGENT_CALLEES
 from cachesafe_rules.patterns import lazy_pattern
 from cachesafe_rules.shape import SEND, Shape, shape_of
+from cachesafe_rules.tool_values import FIELDS, unwrapped
 from cachesafe_rules.unordered import unordered
 
 __all__ = ["UnstableToolOrder"]
 
-_FIELDS = ("tools", "functions")
 _SCHEMA = ("required", "enum", "properties")
 # Where a tool has its schema, who makes one, and functions that give one.
 _TAKES = frozenset({"parameters", "input_schema", "inputSchema", "args_schema"})
@@ -163,18 +163,17 @@ def _lists(shape: Shape) -> Iterator[tuple[Expr, str, str]]:
         if "choice" in last_part(call.name).lower():
             # Which of the tools may be called; that is no part of the prompt.
             continue
-        for key in _FIELDS:
-            if key in call.keywords and _asks(call):
-                yield call.keywords[key], call.function, "the tools"
+        for key in FIELDS & call.keywords.keys() if _asks(call) else ():
+            for value in unwrapped(shape, call.function, key, call.keywords[key]):
+                yield value, call.function, "the tools"
         if last_part(call.name) == "bind_tools" and call.args:
             yield call.args[0], call.function, "the tools"
     for display in shape.view.dicts:
         fields = display.expr.entries
-        for key in _FIELDS:
-            if key in fields and (
-                "messages" in fields or "input" in fields or ("model" in fields and fields.keys() <= _REQUEST)
-            ):
-                yield fields[key], display.function, "the tools"
+        asks = "messages" in fields or "input" in fields or ("model" in fields and fields.keys() <= _REQUEST)
+        for key in FIELDS & fields.keys() if asks else ():
+            for value in unwrapped(shape, display.function, key, fields[key]):
+                yield value, display.function, "the tools"
         if (
             "type" in fields
             and _of_schema(fields["type"])
@@ -190,10 +189,11 @@ def _lists(shape: Shape) -> Iterator[tuple[Expr, str, str]]:
             target is not None
             and binding.value is not None
             and target.kind == "subscript"
-            and target.items[1].value in _FIELDS
+            and target.items[1].value in FIELDS
             and (binding.function in senders or _REQUESTS.search(last_part(target.items[0].name).lower()))
         ):
-            yield binding.value, binding.function, "the tools"
+            for value in unwrapped(shape, binding.function, str(target.items[1].value), binding.value):
+                yield value, binding.function, "the tools"
 
 
 def _tool_schemas(shape: Shape) -> set[int]:

@@ -117,6 +117,9 @@ MARKED = (
 def test_markers_in_a_loop_count_where_they_are_sent(tmp_path: Path) -> None:
     sent = "client.messages.create(model='m', max_tokens=9, messages=messages)"
     assert "CSF402" in codes(tmp_path, MARKED.format(sent))
+    # Handed back, it is seen where nobody else can send a part of it.
+    assert "CSF402" in codes(tmp_path, MARKED.format("messages"))
+    write(tmp_path, {"start.py": "import app\n\nprint(app.prepare)\n"})
     assert "CSF402" not in codes(tmp_path, MARKED.format("messages"))
 
 

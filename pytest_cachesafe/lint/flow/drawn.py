@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.patterns import lazy_pattern
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.frame import Frame
     from pytest_cachesafe.lint.flow.values import Value
 
-__all__ = ["Keys", "drawn_examples", "drawn_in_call", "draws", "followed", "is_seeded"]
+__all__ = ["Keys", "drawn_examples", "drawn_in_call", "draws", "followed", "has_own_seed", "is_seeded"]
 
 Keys = frozenset[tuple[Any, ...]]
 _NONE: Keys = frozenset()
@@ -30,6 +31,7 @@ _TAKES = lazy_pattern(
     r"^_*a?(?:invoke|stream|chat|complete|completion|generate\w*|ask\w*|send\w*|predict|query|call\w*|respond|batch|"
     r"from_messages|model|llm)$"
 )
+_GENERATORS = lazy_pattern(r"(?:^|\.)(?:Random|RandomState|default_rng)$")
 _SEEDS = lazy_pattern(r"(?:^|[._])(?:seed|manual_seed|seed_everything|set_seed|seed_all)$")
 
 
@@ -83,7 +85,46 @@ def _holds_messages(shape: ListShape) -> bool:
 
 def is_seeded(engine: Engine, frame: Frame) -> bool:
     """Whether the function around sets the seed itself: then each of its draws is the same."""
-    if frame.function is None:
+    return any(
+        isinstance(node, ast.Call) and node.args and _SEEDS.search(dotted_name(node.func))
+        for node in _own(engine, frame)
+    )
+
+
+def has_own_seed(engine: Engine, frame: Frame, node: ast.Call) -> bool:
+    """Whether a call draws from a generator that is made there with a seed, `rng = Random(7)`: each time the same. One
+    that is made elsewhere goes on from where the call before left it."""
+    if not isinstance(node.func, ast.Attribute):
         return False
-    calls = (node for node in ast.walk(engine.node(frame.function)) if isinstance(node, ast.Call))
-    return any(node.args and _SEEDS.search(dotted_name(node.func)) for node in calls)
+    if _is_seeded_maker(node.func.value):
+        return True
+    name = dotted_name(node.func.value)
+    made = [
+        one.value
+        for one in _own(engine, frame)
+        if isinstance(one, ast.Assign) and any(dotted_name(target) == name for target in one.targets)
+    ]
+    return bool(name) and bool(made) and all(map(_is_seeded_maker, made))
+
+
+def _is_seeded_maker(node: ast.expr) -> bool:
+    """`random.Random(7)`, `np.random.default_rng(seed=SEED)`; the time as a seed is none."""
+    if not isinstance(node, ast.Call) or not _GENERATORS.search(dotted_name(node.func)):
+        return False
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    return bool(given) and not any(isinstance(part, ast.Call) for seed in given for part in ast.walk(seed)) and not any(
+        isinstance(seed, ast.Constant) and seed.value is None for seed in given
+    )  # fmt: skip
+
+
+def _own(engine: Engine, frame: Frame) -> Iterator[ast.AST]:
+    """What runs where a call stands: its function, or the statements of the module that run at import."""
+    if frame.function is not None:
+        yield from ast.walk(engine.node(frame.function))
+        return
+    stack: list[ast.AST] = list(frame.module.body)
+    while stack:
+        node = stack.pop()
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+            yield node
+            stack.extend(ast.iter_child_nodes(node))

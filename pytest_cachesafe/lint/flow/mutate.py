@@ -9,7 +9,7 @@ from pytest_cachesafe.lint.flow.arrive import arrive
 from pytest_cachesafe.lint.flow.atoms import merge
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.derive import iterated
-from pytest_cachesafe.lint.flow.drawn import Keys, draws, followed, is_seeded
+from pytest_cachesafe.lint.flow.drawn import Keys, draws, followed, has_own_seed, is_seeded
 from pytest_cachesafe.lint.flow.marks import list_positions
 from pytest_cachesafe.lint.flow.messages import user_text
 from pytest_cachesafe.lint.flow.module import dotted_name
@@ -149,7 +149,7 @@ def _put(
 def shuffled(engine: Engine, frame: Frame, node: ast.Call, arguments: Arguments) -> Value:
     """`random.shuffle(items)`."""
     value = arguments.positional[0]
-    if is_seeded(engine, frame):
+    if is_seeded(engine, frame) or has_own_seed(engine, frame, node):
         return NOTHING
     atoms = engine.source(frame, node, "random", "call", f"{dotted_name(node.func)}()").atoms
     bind(engine, frame, arguments.nodes[0], Value(merge(value.atoms, atoms), value.shape, value.latent), mutated=True)

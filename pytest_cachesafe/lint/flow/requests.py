@@ -52,6 +52,9 @@ _ANSWERED = frozenset((
 ))  # fmt: skip
 # Bases that say nothing of what an object is.
 _NO_BASES = frozenset(("object", "ABC", "Generic", "Protocol", "NamedTuple", "Enum", "str", "dict", "Base"))
+# What draws a line on a screen, and what gives the fields that are sent.
+_DRAWS = lazy_pattern(r"^_*(?:draw|render|paint|blit|compose|display|__rich(?:_console)?__)(?:$|_)")
+_GIVES = lazy_pattern(r"^(?:(?:to|as|get|model)_)?(?:_*as)?_?(?:dict|dump|json|openai|anthropic|message|param|api)")
 _MESSAGE_BASES = lazy_pattern(r"Message|BaseModel|TypedDict|Schema|Struct|Content|Part$|Prompt|Msg")
 
 
@@ -244,11 +247,8 @@ def _message(
     if isinstance(function.shape, Cls):
         cls = function.shape.cls
         words = base_words(engine, cls) - {cls.name}
-        if (
-            last in sinks.SYSTEM_MAKERS
-            and not any(_MESSAGE_BASES.search(w) for w in words)
-            and not _holds_content(engine, cls, words)
-        ):
+        known = any(_MESSAGE_BASES.search(w) for w in words) or _holds_content(engine, cls, words)
+        if last in sinks.SYSTEM_MAKERS and (not known or _is_drawn(engine, cls, words)):
             # A class of the project that only shares the name, such as a widget.
             return None
     names = sinks.SYSTEM_MAKERS.get(last)
@@ -302,6 +302,18 @@ def _holds_content(engine: Engine, cls: ClassInfo, bases: set[str]) -> bool:
     names = set(init.params) if init is not None else {n for c in mro(engine, cls) for n in annotated_names(engine, c)}
     foreign = bases - {known.name for known in mro(engine, cls)} - _NO_BASES
     return "role" in names or ("content" in names and not foreign)
+
+
+def _is_drawn(engine: Engine, cls: ClassInfo, bases: set[str]) -> bool:
+    """Whether a class draws its text on a screen: nothing of it is the role of a message or gives the fields of one,
+    and all that it is built on is seen."""
+    own = mro(engine, cls)
+    methods = {name for c in own for name in c.methods}
+    if not any(_DRAWS.match(name) for name in methods) or any(_GIVES.match(name) for name in methods):
+        return False
+    init = find_method(engine, cls, "__init__")
+    fields = {*(init.params if init is not None else ()), *(n for c in own for n in annotated_names(engine, c))}
+    return "role" not in fields and not bases - {c.name for c in own} - _NO_BASES
 
 
 def _template(
