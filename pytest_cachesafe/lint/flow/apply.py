@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.model import Step
 from pytest_cachesafe.lint.flow.arrive import TOOL_LIST, hit, only_named, prompt_atoms, tells_order
-from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, unordered
+from pytest_cachesafe.lint.flow.atoms import CALLED, EMPTY, merge, unordered
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.classes import class_attribute
 from pytest_cachesafe.lint.flow.frame import function_of
@@ -16,7 +16,18 @@ from pytest_cachesafe.lint.flow.imports import resolve_dotted
 from pytest_cachesafe.lint.flow.marks import vote
 from pytest_cachesafe.lint.flow.messages import user_text
 from pytest_cachesafe.lint.flow.substitute import picked, substitute
-from pytest_cachesafe.lint.flow.values import NOTHING, Cls, DictShape, Func, Obj, Value, join, join_all
+from pytest_cachesafe.lint.flow.values import (
+    NOTHING,
+    Cls,
+    DictShape,
+    Ext,
+    Func,
+    Lambda,
+    Obj,
+    Value,
+    join,
+    join_all,
+)
 from pytest_cachesafe.lint.tables.sources import PERSONAL_NAMES
 
 if TYPE_CHECKING:
@@ -138,7 +149,10 @@ def _param_sinks(
         given = values.get(sink.param)
         if given is None:
             continue
-        value, where = picked(given[0], sink.fields), given[1]
+        value, where = given
+        if CALLED in sink.fields[:1]:
+            value = _as_called(engine, frame, value, where)
+        value = picked(value, sink.fields)
         if sink.vote:
             user_text(engine, frame, value)
             continue
@@ -191,14 +205,43 @@ def _returned(
         return NOTHING
     if any(d.rsplit(".", 1)[-1] in ("cache", "lru_cache", "cached", "alru_cache") for d in function.decorators):
         returns = _kept(returns)
+    if function.numeric:
+        returns = _number(returns)
     step = Step(frame.module.name, getattr(node, "lineno", 1), f"returned by {function.name}()")
-    result = substitute(returns, function.key, {k: v for k, (v, _) in values.items()}, step)
+    given = {k: v for k, (v, _) in values.items()}
+    result = substitute(returns, function.key, _with_results(engine, frame, function.key, given, returns, node), step)
     if bound is not None and isinstance(bound.shape, Obj) and bound.shape.made is not None:
         # What the object was made with comes out of its methods.
-        result = substitute(result, *bound.shape.made, None)
+        key, given = bound.shape.made
+        result = substitute(result, key, _with_results(engine, frame, key, given, result, node), None)
     if bound is not None and isinstance(bound.shape, Obj) and bound.shape.fields:
         result = _with_fields(engine, result, bound.shape)
     return result
+
+
+def _with_results(
+    engine: Engine, frame: Frame, key: str, given: dict[str, Value], result: Value, node: ast.AST
+) -> dict[str, Value]:
+    """Arguments, of which those that the function calls are told by what they give."""
+    asked = {k[2] for k in result.all_atoms() if k[0] == "p" and k[1] == key and CALLED in k[3:4]} & given.keys()
+    return {**given, **{name: _as_called(engine, frame, given[name], node) for name in asked}} if asked else given
+
+
+def _as_called(engine: Engine, frame: Frame, value: Value, node: ast.AST) -> Value:
+    if not isinstance(value.shape, (Func, Ext)):
+        return value
+    # Calling functions asks for this module.
+    from pytest_cachesafe.lint.flow.callables import called
+
+    return Value(value.atoms, Lambda(called(engine, frame, value, node)))
+
+
+def _number(value: Value) -> Value:
+    """A result that is a number: the time that is left, a draw. What is counted, and the length of a text, is no text
+    of it."""
+    atoms = value.all_atoms()
+    kept = {k: a for k, a in atoms.items() if a.source is not None and a.source.kind in ("clock", "random")}
+    return Value(kept) if kept else NOTHING
 
 
 def _kept(value: Value) -> Value:

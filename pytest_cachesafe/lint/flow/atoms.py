@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from cachesafe_rules.model import Source, Step
 
 __all__ = [
+    "CALLED",
     "EMPTY",
     "UNORDERED_KINDS",
     "Atom",
@@ -29,6 +30,8 @@ __all__ = [
 UNORDERED_KINDS = frozenset(("set", "listing"))
 # Random functions that give a sequence in a random order.
 _DRAWS = lazy_pattern(r"(?:shuffle|sample|choices|permutation)\(\)$")
+# The key under which stands what a parameter gives when it is called.
+CALLED = "\0called"
 _LONGEST_WAY = 12
 # Keys below a parameter that are told apart; a function that calls itself would go down for ever.
 _DEEPEST_FIELD = 3

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_cachesafe.lint.flow.apply import bind_arguments, call_function
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
 from pytest_cachesafe.lint.flow.classes import annotated_names, attributes_with_parameters, base_words, find_method, mro
+from pytest_cachesafe.lint.flow.records import is_stamp
 from pytest_cachesafe.lint.flow.substitute import substitute
 from pytest_cachesafe.lint.flow.values import NOTHING, DictShape, Ext, Func, Lambda, Obj, Value, join
 from pytest_cachesafe.lint.tables import transfers
@@ -28,7 +29,11 @@ def construct(engine: Engine, frame: Frame, node: ast.Call, cls: ClassInfo, argu
     fields: dict[str, Value] = {}
     made = Value(shape=Obj(cls))
     if init is not None:
-        if any(a.source is not None for value in arguments.every() for a in value.all_atoms().values()):
+        if any(
+            isinstance(value.shape, (Ext, Func, Lambda))
+            or any(a.source is not None for a in value.all_atoms().values())
+            for value in arguments.every()
+        ):
             # Its methods say what becomes of what it is made with.
             for base in mro(engine, cls):
                 for method in base.methods.values():
@@ -64,13 +69,26 @@ def construct(engine: Engine, frame: Frame, node: ast.Call, cls: ClassInfo, argu
     for name, (value, _) in arguments.keywords.items():
         fields[name] = value
     text = _is_text(engine, cls)
+    given = dict(fields)
+    _filled_in(engine, cls, fields)
     if not text:
-        for name, value in fields.items():
+        for name, value in given.items():
             if any(a.source is not None for a in value.atoms.values()):
                 old = cls.constructed.get(name)
                 cls.constructed[name] = value if old is None else join(old, value)
                 engine.grown.add(cls.key)
     return Value(_text_of(fields) if text else EMPTY, Obj(cls, fields))
+
+
+def _filled_in(engine: Engine, cls: ClassInfo, fields: dict[str, Value]) -> None:
+    """Stamps that the class itself puts into an object which is made here: they are this moment's. What is read back
+    of an object that others made has none."""
+    for current in mro(engine, cls):
+        engine.run_class(current)
+        for name in annotated_names(engine, current):
+            value = current.env.get(name)
+            if name not in fields and value is not None and is_stamp(name, value):
+                fields[name] = value
 
 
 def _is_open(node: ast.Call) -> bool:

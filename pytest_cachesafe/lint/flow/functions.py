@@ -16,7 +16,7 @@ from pytest_cachesafe.lint.flow.execute import run_body
 from pytest_cachesafe.lint.flow.frame import Frame, ParamSink
 from pytest_cachesafe.lint.flow.imports import make_class
 from pytest_cachesafe.lint.flow.marks import new_mark
-from pytest_cachesafe.lint.flow.values import NOTHING, Cls, Obj, ParamShape, Value, join
+from pytest_cachesafe.lint.flow.values import NOTHING, Cls, Ext, Func, Lambda, Obj, ParamShape, Value, join
 from pytest_cachesafe.lint.tables import sinks
 
 if TYPE_CHECKING:
@@ -81,6 +81,8 @@ def _parameters(engine: Engine, frame: Frame, function: FunctionInfo, cls: Class
         )
         if isinstance(default, ast.Constant):
             value = Value(value.atoms, ParamShape(name, default.value))
+        elif isinstance(given.shape, (Ext, Func, Lambda)):
+            value = Value(value.atoms, ParamShape(name, None, given))
         known = annotated_class(engine, function, arg.annotation)
         if known is not None:
             value = Value(value.atoms, Obj(known))

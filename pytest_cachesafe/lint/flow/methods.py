@@ -6,6 +6,7 @@ import ast
 from types import NoneType
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.policy import WRITTEN_OUT
 from pytest_cachesafe.lint.flow import clock
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, under
 from pytest_cachesafe.lint.flow.binding import bind
@@ -74,6 +75,11 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     shape = receiver.shape
     if isinstance(shape, TemplateShape) and name in _RUNS:
         return fill_template(engine, frame, shape, name, arguments)
+    if _is_time(receiver):
+        unit = arguments.first("unit")
+        same, granularity = clock.of_method(name, str(arguments.written(0) or (unit[0] if unit else "")))
+        if same:
+            return cut(Value(receiver.atoms), granularity)
     if name in transfers.MUTATORS and isinstance(node.func, ast.Attribute):
         return mutate(engine, frame, node, receiver, name, arguments)
     if name == "sort" and isinstance(node.func, ast.Attribute):
@@ -139,6 +145,16 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
         or dotted_name(node.func) in engine.tables.calls
         or ".".join(dotted_name(node.func).split(".")[-2:]) in engine.tables.tails
         else NOTHING
+    )
+
+
+def _is_time(receiver: Value) -> bool:
+    """Whether a value is a time and nothing else: a text that holds one has the methods of texts."""
+    return bool(receiver.atoms) and all(
+        a.source is not None
+        and clock.tells_time(a.source)
+        and not any(map(WRITTEN_OUT.match, (s.message for s in a.steps)))
+        for a in receiver.atoms.values()
     )
 
 

@@ -10,7 +10,7 @@ from pytest_cachesafe.lint.flow.values import Obj, Value
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.atoms import Atoms
 
-__all__ = ["field", "kept"]
+__all__ = ["field", "is_stamp", "kept"]
 
 # When an object was made or last written, by the name of its field.
 _STAMP = lazy_pattern(r"^_?(?:timestamp|ts|(?:created|updated|modified|added|stored|recorded)(?:_\w+)?|\w+_at)$")
@@ -19,6 +19,11 @@ _STAMP = lazy_pattern(r"^_?(?:timestamp|ts|(?:created|updated|modified|added|sto
 def field(name: str, value: Value) -> Value:
     """A field as any object of its class may have it, made when nobody knows."""
     return Value(_timeless(value.atoms), value.shape, value.latent) if value.atoms and _STAMP.match(name) else value
+
+
+def is_stamp(name: str, value: Value) -> bool:
+    """Whether a field holds the time at which its object is made."""
+    return bool(_STAMP.match(name)) and len(_timeless(value.atoms)) < len(value.atoms)
 
 
 def kept(value: Value) -> Value:

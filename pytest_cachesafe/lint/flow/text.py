@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.model import Step
@@ -12,11 +13,12 @@ from pytest_cachesafe.lint.flow.atoms import EMPTY, is_order, merge
 from pytest_cachesafe.lint.flow.classes import base_words, find_method
 from pytest_cachesafe.lint.flow.derive import cut
 from pytest_cachesafe.lint.flow.evaluate import evaluate
-from pytest_cachesafe.lint.flow.values import NOTHING, Func, ListShape, Obj, Value
+from pytest_cachesafe.lint.flow.values import NOTHING, DictShape, Func, ListShape, Obj, Value
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
+    from pytest_cachesafe.lint.flow.module import ClassInfo
 
 __all__ = ["evaluate_fstring", "order_told", "shown", "texted"]
 
@@ -29,17 +31,39 @@ def shown(engine: Engine, frame: Frame, value: Value, node: ast.AST) -> Value:
             method = find_method(engine, cls, name)
             if method is not None:
                 return call_function(engine, frame, (method,), [], {}, value, node, cls).text()
-        if base_words(engine, cls) == {cls.name} and not cls.decorated:
+        if _is_bare(engine, cls):
             return engine.source(frame, node, "repr", "process", f"the default text of a {cls.name} object")
         return NOTHING
-    if isinstance(value.shape, ListShape):
-        inner = next((i.shape for i in value.shape.items if isinstance(i.shape, Func) and i.shape.functions), None)
-        if isinstance(inner, Func):
-            source = engine.source(frame, node, "repr", "process", f"the text of function {inner.functions[0].name}")
-            return Value(merge(value.all_atoms(), source.atoms))
-    if isinstance(value.shape, Func) and value.shape.functions:
-        return engine.source(frame, node, "repr", "process", f"the text of function {value.shape.functions[0].name}")
+    address = _address(engine, value)
+    if address:
+        source = engine.source(frame, node, "repr", "process", address)
+        return Value(merge(value.all_atoms(), source.atoms))
     return value.text()
+
+
+def _address(engine: Engine, value: Value, depth: int = 3) -> str:
+    """What shows its address where a value is written out: a function, or a thing without text in a list or a dict."""
+    shape = value.shape
+    if isinstance(shape, Func) and shape.functions:
+        return f"the text of function {shape.functions[0].name}"
+    if isinstance(shape, Obj) and _is_bare(engine, shape.cls):
+        return f"the default text of a {shape.cls.name} object"
+    inner: Iterable[Value] = ()
+    if isinstance(shape, ListShape):
+        inner = shape.items
+    elif isinstance(shape, DictShape) and shape.mark is None:
+        inner = shape.fields.values()
+    found = (_address(engine, one, depth - 1) for one in inner) if depth else iter(())
+    return next(filter(None, found), "")
+
+
+def _is_bare(engine: Engine, cls: ClassInfo) -> bool:
+    """Whether all that is seen of a class has no text of its own."""
+    return (
+        base_words(engine, cls) == {cls.name}
+        and not cls.decorated
+        and not any(find_method(engine, cls, name) for name in ("__str__", "__format__", "__repr__"))
+    )
 
 
 def evaluate_fstring(engine: Engine, frame: Frame, node: ast.JoinedStr) -> Value:
@@ -57,7 +81,7 @@ def evaluate_fstring(engine: Engine, frame: Frame, node: ast.JoinedStr) -> Value
             value = evaluate(engine, frame, part.value)
             spec = part.format_spec
             if isinstance(spec, ast.JoinedStr) and any(
-                a.source is not None and a.source.kind == "clock" for a in value.atoms.values()
+                a.source is not None and clock.tells_time(a.source) for a in value.atoms.values()
             ):
                 words = "".join(str(v.value) for v in spec.values if isinstance(v, ast.Constant))
                 if "%" in words:
