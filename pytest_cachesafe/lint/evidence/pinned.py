@@ -8,14 +8,14 @@ another one. That is the price of a pinned time, and what the report says of it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.prefix.chats import in_loop
-from pytest_cachesafe.lint.evidence.prefix.fixed import sources_of
+from pytest_cachesafe.lint.evidence.prefix.fixed import is_at, sources_of
 from pytest_cachesafe.lint.evidence.running.uses import parsed
 from pytest_cachesafe.lint.evidence.trees import Function, nodes_of, spelt
 
@@ -69,7 +69,9 @@ class Pinned:
     def _places(self, report: Report) -> Iterator[tuple[str, int]]:
         """Where the clock is read: in its own row, and by each call that gives the text back."""
         for source in sources_of(report):
-            yield source["filename"], source["row"]
+            function = self._around((source["filename"], source["row"]))
+            if function is None or not _is_handed(function, source):
+                yield source["filename"], source["row"]
         for step in report.steps:
             if _RETURNED.fullmatch(step.message.removesuffix("()")):
                 yield step.filename, step.row
@@ -153,6 +155,17 @@ def _same(one: ast.expr, other: ast.expr) -> bool:
 def _is_put_off(function: Function, row: int) -> bool:
     """Whether a row stands in a `lambda`, which is run whenever somebody calls it."""
     return any(node.lineno <= row <= (node.end_lineno or node.lineno) for node in nodes_of(function, ast.Lambda))
+
+
+def _is_handed(function: Function, source: Mapping[str, Any]) -> bool:
+    """Whether a clock itself is handed over, not its time: `Bot(now=datetime.now)`, `partial(time.strftime, "%H")`."""
+    for node in nodes_of(function, ast.Call):
+        if is_at(node, source) and spelt(node.func) == "partial":
+            return True
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        if any(isinstance(arg, ast.Name | ast.Attribute) and is_at(arg, source) for arg in given):
+            return True
+    return False
 
 
 def _is_cached(function: Function) -> bool:

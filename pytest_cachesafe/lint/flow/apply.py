@@ -7,28 +7,22 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.model import Step
-from pytest_cachesafe.lint.flow.arrive import TOOL_LIST, hit, only_named, prompt_atoms, tells_order
-from pytest_cachesafe.lint.flow.atoms import CALLED, EMPTY, merge, unordered
+from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, unordered
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.classes import class_attribute
-from pytest_cachesafe.lint.flow.frame import function_of
 from pytest_cachesafe.lint.flow.imports import resolve_dotted
-from pytest_cachesafe.lint.flow.marks import vote
-from pytest_cachesafe.lint.flow.messages import user_text
-from pytest_cachesafe.lint.flow.substitute import picked, substitute
+from pytest_cachesafe.lint.flow.parameter_sinks import param_sinks, with_results
+from pytest_cachesafe.lint.flow.substitute import substitute
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
     Cls,
     DictShape,
-    Ext,
     Func,
-    Lambda,
     Obj,
     Value,
     join,
     join_all,
 )
-from pytest_cachesafe.lint.tables.sources import PERSONAL_NAMES
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.atoms import Atoms
@@ -76,7 +70,7 @@ def call_function(
             owner = bound.shape.cls
         summary = engine.summary(function, owner)
         values = bind_arguments(function, positional, keywords, bound, nodes, node, rest)
-        _param_sinks(engine, frame, function, summary, values, node)
+        param_sinks(engine, frame, function, summary, values)
         results.append(_returned(engine, frame, function, summary, values, node, bound))
         if bound is not None and isinstance(bound.shape, Obj):
             after = _changed(engine, frame, function, summary, values, bound, bound.shape, node) if holding else bound
@@ -136,61 +130,6 @@ def bind_arguments(
     return values
 
 
-def _param_sinks(
-    engine: Engine,
-    frame: Frame,
-    function: FunctionInfo,
-    summary: Summary,
-    values: dict[str, tuple[Value, ast.AST]],
-    node: ast.AST,
-) -> None:
-    sinks_of_init = engine.made_sinks.get(function.key, {}) if function.name == "__init__" else {}
-    for sink in (*summary.sinks.values(), *sinks_of_init.values()):
-        given = values.get(sink.param)
-        if given is None:
-            continue
-        value, where = given
-        if CALLED in sink.fields[:1]:
-            value = _as_called(engine, frame, value, where)
-        value = picked(value, sink.fields)
-        if sink.vote:
-            user_text(engine, frame, value)
-            continue
-        listed = sink.sink == TOOL_LIST
-        atoms = value.all_atoms() if listed else prompt_atoms(engine, frame, value, where)
-        for atom in atoms.values():
-            if listed and atom.source is not None and not tells_order(atom.source):
-                continue
-            if atom.mark is not None:
-                vote(
-                    engine,
-                    frame,
-                    atom.mark,
-                    "named" if only_named(sink.marks) else "system",
-                )
-            elif atom.source is not None:
-                far = sink.hops + 1
-                if far == 1 and sink.param in PERSONAL_NAMES and atom.source.api == sink.param:
-                    # Told where it is read under the same name.
-                    continue
-                if far > 1 and atom.source.kind not in ("clock", "memory", "cwd", "host", "build", "flag"):
-                    continue
-                hit(engine, frame, where, atom, sink.sink, sink.part, sink.marks, sink.steps, far)
-            elif sink.hops + 1 < 3 and atom.key[0] == "p":
-                owner = function_of(frame, atom)
-                if owner is not None and not frame.quiet:
-                    step = Step(frame.module.name, getattr(where, "lineno", 1), f"passed to {function.name}()")
-                    owner.summary.sinks.setdefault(
-                        (".".join(atom.key[2:]), sink.sink, sink.part),
-                        sink._replace(
-                            param=atom.key[2],
-                            steps=(step, *sink.steps)[:6],
-                            hops=sink.hops + 1,
-                            fields=atom.key[3:],
-                        ),
-                    )
-
-
 def _returned(
     engine: Engine,
     frame: Frame,
@@ -209,31 +148,14 @@ def _returned(
         returns = _number(returns)
     step = Step(frame.module.name, getattr(node, "lineno", 1), f"returned by {function.name}()")
     given = {k: v for k, (v, _) in values.items()}
-    result = substitute(returns, function.key, _with_results(engine, frame, function.key, given, returns, node), step)
+    result = substitute(returns, function.key, with_results(engine, frame, function.key, given, returns, node), step)
     if bound is not None and isinstance(bound.shape, Obj) and bound.shape.made is not None:
         # What the object was made with comes out of its methods.
         key, given = bound.shape.made
-        result = substitute(result, key, _with_results(engine, frame, key, given, result, node), None)
+        result = substitute(result, key, with_results(engine, frame, key, given, result, node), None)
     if bound is not None and isinstance(bound.shape, Obj) and bound.shape.fields:
         result = _with_fields(engine, result, bound.shape)
     return result
-
-
-def _with_results(
-    engine: Engine, frame: Frame, key: str, given: dict[str, Value], result: Value, node: ast.AST
-) -> dict[str, Value]:
-    """Arguments, of which those that the function calls are told by what they give."""
-    asked = {k[2] for k in result.all_atoms() if k[0] == "p" and k[1] == key and CALLED in k[3:4]} & given.keys()
-    return {**given, **{name: _as_called(engine, frame, given[name], node) for name in asked}} if asked else given
-
-
-def _as_called(engine: Engine, frame: Frame, value: Value, node: ast.AST) -> Value:
-    if not isinstance(value.shape, (Func, Ext)):
-        return value
-    # Calling functions asks for this module.
-    from pytest_cachesafe.lint.flow.callables import called
-
-    return Value(value.atoms, Lambda(called(engine, frame, value, node)))
 
 
 def _number(value: Value) -> Value:

@@ -29,11 +29,7 @@ def construct(engine: Engine, frame: Frame, node: ast.Call, cls: ClassInfo, argu
     fields: dict[str, Value] = {}
     made = Value(shape=Obj(cls))
     if init is not None:
-        if any(
-            isinstance(value.shape, (Ext, Func, Lambda))
-            or any(a.source is not None for a in value.all_atoms().values())
-            for value in arguments.every()
-        ):
+        if any(map(_may_bring, arguments.every())):
             # Its methods say what becomes of what it is made with.
             for base in mro(engine, cls):
                 for method in base.methods.values():
@@ -89,6 +85,12 @@ def _filled_in(engine: Engine, cls: ClassInfo, fields: dict[str, Value]) -> None
             value = current.env.get(name)
             if name not in fields and value is not None and is_stamp(name, value):
                 fields[name] = value
+
+
+def _may_bring(value: Value) -> bool:
+    """Whether a value is volatile, or a function that may give something volatile when it is called."""
+    handed = isinstance(value.shape, (Ext, Func, Lambda))
+    return handed or any(a.source is not None for a in value.all_atoms().values())
 
 
 def _is_open(node: ast.Call) -> bool:
