@@ -162,7 +162,7 @@ def _number(value: Value) -> Value:
     """A result that is a number: the time that is left, a draw. What is counted, and the length of a text, is no text
     of it."""
     atoms = value.all_atoms()
-    kept = {k: a for k, a in atoms.items() if a.source is not None and a.source.kind in ("clock", "random")}
+    kept = {k: a for k, a in atoms.items() if a.source is not None and a.source.kind in ("clock", "file", "random")}
     return Value(kept) if kept else NOTHING
 
 

@@ -23,6 +23,7 @@ from pytest_cachesafe.lint.flow.values import (
     Const,
     DictShape,
     ListShape,
+    Obj,
     ParamShape,
     PartShape,
     TemplateShape,
@@ -68,6 +69,8 @@ _ALONE = frozenset((
     "get", "pop", "strip", "split", "encode", "decode", "astimezone", "items", "values", "keys", "result", "to_string",
     "model_dump", "model_dump_json", "dict", "json", "to_dict", "as_dict", "_asdict", "copy",
 ))  # fmt: skip
+# An object of fields as a dict.
+_AS_DICT = frozenset(("model_dump", "dict", "to_dict", "as_dict", "_asdict"))
 
 
 def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: str, arguments: Arguments) -> Value:
@@ -103,6 +106,8 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
             return found
     if name == "copy":
         return receiver
+    if name in _AS_DICT and isinstance(shape, Obj) and shape.fields:
+        return Value(receiver.atoms, DictShape(shape.fields))
     clocked = _clock_method(receiver, name, arguments)
     if clocked is not None:
         return clocked
