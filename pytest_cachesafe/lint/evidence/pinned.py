@@ -8,9 +8,9 @@ another one. That is the price of a pinned time, and what the report says of it.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import Files
@@ -70,11 +70,15 @@ class Pinned:
         """Where the clock is read: in its own row, and by each call that gives the text back."""
         for source in sources_of(report):
             function = self._around((source["filename"], source["row"]))
-            if function is None or not _is_handed(function, source):
+            if function is None or not any(is_at(node, source) for node in _handed(function)):
                 yield source["filename"], source["row"]
         for step in report.steps:
-            if _RETURNED.fullmatch(step.message.removesuffix("()")):
-                yield step.filename, step.row
+            name = step.message.removesuffix("()")
+            if _RETURNED.fullmatch(name):
+                function = self._around((step.filename, step.row))
+                handed = _handed(function) if function is not None else ()
+                if not any(node.lineno == step.row and name.endswith(f" {spelt(node)}") for node in handed):
+                    yield step.filename, step.row
 
     def _around(self, place: tuple[str, int]) -> Function | None:
         return self._seen.around(*place)
@@ -157,15 +161,14 @@ def _is_put_off(function: Function, row: int) -> bool:
     return any(node.lineno <= row <= (node.end_lineno or node.lineno) for node in nodes_of(function, ast.Lambda))
 
 
-def _is_handed(function: Function, source: Mapping[str, Any]) -> bool:
-    """Whether a clock itself is handed over, not its time: `Bot(now=datetime.now)`, `partial(time.strftime, "%H")`."""
+def _handed(function: Function) -> Iterator[ast.expr]:
+    """Clocks and functions that are handed over themselves, not what they give: `Bot(now=datetime.now)`,
+    `partial(time.strftime, "%H")`. They are called later."""
     for node in nodes_of(function, ast.Call):
-        if is_at(node, source) and spelt(node.func) == "partial":
-            return True
+        if spelt(node.func) == "partial":
+            yield node
         given = [*node.args, *(keyword.value for keyword in node.keywords)]
-        if any(isinstance(arg, ast.Name | ast.Attribute) and is_at(arg, source) for arg in given):
-            return True
-    return False
+        yield from (arg for arg in given if isinstance(arg, ast.Name | ast.Attribute))
 
 
 def _is_cached(function: Function) -> bool:

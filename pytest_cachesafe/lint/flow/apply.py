@@ -10,6 +10,7 @@ from cachesafe_rules.model import Step
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, unordered
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.classes import class_attribute
+from pytest_cachesafe.lint.flow.clock import tells_time
 from pytest_cachesafe.lint.flow.imports import resolve_dotted
 from pytest_cachesafe.lint.flow.parameter_sinks import param_sinks, with_results
 from pytest_cachesafe.lint.flow.substitute import substitute
@@ -162,7 +163,9 @@ def _number(value: Value) -> Value:
     """A result that is a number: the time that is left, a draw. What is counted, and the length of a text, is no text
     of it."""
     atoms = value.all_atoms()
-    kept = {k: a for k, a in atoms.items() if a.source is not None and a.source.kind in ("clock", "file", "random")}
+    kept = {
+        k: a for k, a in atoms.items() if a.source is not None and (tells_time(a.source) or a.source.kind == "random")
+    }
     return Value(kept) if kept else NOTHING
 
 
