@@ -163,3 +163,18 @@ def test_the_stamp_of_a_record_that_was_kept() -> None:
     assert found(keeps, "log.text()") == []
     given = record + "def told(known: Known):\n    return f'{known.name} {known.created}'\n"
     assert found(given + "\n\ndef load(path):\n    return path\n", "told(load('x'))") == []
+
+
+@pytest.mark.parametrize(
+    ("before", "text"),
+    [
+        ("def scan(paths):\n    out = {}\n    for p in paths:\n        out[p] = p.stat().st_mtime\n    return out\n",
+         "[p for p, at in scan([]).items()]"),
+        ("def scan(paths):\n    return {p: os.path.getmtime(p) for p in paths}\n", "list(scan([]))"),
+        ("", "max(['a', 'b'], key=lambda p: os.path.getmtime(p))"),
+        ("", "sorted(['a', 'b'], key=lambda p: os.stat(p).st_mtime)"),
+    ],
+)  # fmt: skip
+def test_a_time_by_which_files_are_told_apart(before: str, text: str) -> None:
+    assert found(before, text) == []
+    assert found(before, f"({text}, os.path.getmtime('/srv/a.db'))") == FILE

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cachesafe_rules.patterns import lazy_pattern
 from cachesafe_rules.policy import WRITTEN_OUT
-from pytest_cachesafe.lint.flow.clock import rank
+from pytest_cachesafe.lint.flow.clock import GRANULARITIES, rank
 
 if TYPE_CHECKING:
     from cachesafe_rules.model import Source, Step
@@ -22,6 +22,7 @@ __all__ = [
     "is_order",
     "merge",
     "orders",
+    "tabled",
     "under",
     "unordered",
     "volatile_atoms",
@@ -125,6 +126,19 @@ def unordered(atoms: Any) -> Any:
     return (
         {k: a for k, a in atoms.items() if a.source is None or a.source.kind not in UNORDERED_KINDS} if atoms else atoms
     )
+
+
+def tabled(atoms: Any) -> Any:
+    """What a table holds under keys that are only known at run time, without the times of files: they are compared
+    there, and what is read out of the table are mostly its keys."""
+    if not any(a.source is not None and a.source.kind == "file" and a.source.granularity in GRANULARITIES
+               for a in atoms.values()):  # fmt: skip
+        return atoms
+    return {
+        k: a
+        for k, a in atoms.items()
+        if a.source is None or a.source.kind != "file" or a.source.granularity not in GRANULARITIES
+    }
 
 
 def is_order(atom: Atom) -> bool:

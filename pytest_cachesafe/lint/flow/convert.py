@@ -124,6 +124,8 @@ def handed_on(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments
     record = record_of(arguments.positional[:1]) if last in ("next", "anext", "min", "max") else None
     if record is not None:
         return join_all([record, *arguments.positional[1:]])
+    # By what one is chosen is not in it.
+    arguments.keywords.pop("key", None)
     atoms = EMPTY
     for item in arguments.every():
         atoms = merge(
