@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.flow.apply import call_function
-from pytest_cachesafe.lint.flow.arguments import Arguments
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
 from pytest_cachesafe.lint.flow.commands import process
 from pytest_cachesafe.lint.flow.construct import text_object
@@ -34,6 +33,7 @@ from pytest_cachesafe.lint.flow.values import (
 from pytest_cachesafe.lint.tables import sources, transfers
 
 if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.arguments import Arguments
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
 
@@ -102,7 +102,7 @@ def external(
     made = container_call(engine, frame, node, name, last, arguments)
     if made is not None:
         return made
-    if last in transfers.AWAITERS or (last == "partial" and name in ("functools.partial", "partial")):
+    if last in transfers.AWAITERS:
         return _awaited(engine, frame, node, last, arguments)
     if last == "open" and arguments.positional:
         opened = arguments.positional[0]
@@ -156,7 +156,7 @@ def _awaited(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments:
         return NOTHING
     target = arguments.positional[skip].shape
     if isinstance(target, Func):
-        result = call_function(
+        return call_function(
             engine,
             frame,
             target.functions,
@@ -167,17 +167,10 @@ def _awaited(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments:
             None,
             arguments.nodes[skip + 1 :],
         )
-        return Value(shape=Lambda(result)) if last == "partial" else result
     if isinstance(target, Lambda):
-        return Value(shape=target) if last == "partial" else target.result
+        return target.result
     if isinstance(target, Ext):
-        rest = Arguments()
-        rest.positional, rest.nodes = arguments.positional[skip + 1 :], arguments.nodes[skip + 1 :]
-        rest.keywords = arguments.keywords
+        rest = arguments.behind(skip + 1)
         spelt = dotted_name(arguments.nodes[skip])
-        # What is only bound is called later, also where a module binds it.
-        frozen, frame.frozen = frame.frozen, frame.frozen and last != "partial"
-        result = external(engine, frame, node, target.dotted, spelt, target.dotted.rsplit(".", 1)[-1], rest)
-        frame.frozen = frozen
-        return Value(shape=Lambda(result)) if last == "partial" else result
+        return external(engine, frame, node, target.dotted, spelt, target.dotted.rsplit(".", 1)[-1], rest)
     return NOTHING

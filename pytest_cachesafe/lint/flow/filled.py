@@ -46,7 +46,7 @@ def filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
         if fields is None or i in fields or name != "format":
             given = (
                 Value(_handed(frame, node, value, known=fields is not None or file is not None))
-                if isinstance(value.shape, DictShape)
+                if isinstance(value.shape, DictShape) and not _is_whole(receiver, name)
                 else shown(engine, frame, value, node)
             )
             shown_value = _printed(given, fields, i)
@@ -68,6 +68,12 @@ def filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
                 arrive(engine, frame, where, value, f"template {file}", "system", atoms=found)
     atoms = merge(atoms, arguments.rest.atoms)
     return texted(frame, node, atoms, f"put into text by .{name}()")
+
+
+def _is_whole(receiver: Value, name: str) -> bool:
+    """Whether a text prints a dict as it is, and not what stands under its keys."""
+    text = receiver.shape.value if isinstance(receiver.shape, Const) else None
+    return name == "format" and isinstance(text, str) and "[" not in text
 
 
 def _handed(frame: Frame, node: ast.Call, value: Value, *, known: bool) -> Atoms:

@@ -84,6 +84,7 @@ class FunctionInfo:
         "module",
         "name",
         "node",
+        "numeric",
         "params",
         "plain",
         "qualname",
@@ -133,8 +134,10 @@ class FunctionInfo:
         # Annotated to return nothing that could be text.
         returns = node.returns
         self.plain = (isinstance(returns, ast.Constant) and returns.value is None) or (
-            isinstance(returns, ast.Name) and returns.id in ("bool", "int", "float", "bytes")
+            isinstance(returns, ast.Name) and returns.id in ("bool", "bytes")
         )
+        # Annotated to return a number: of what changes only clocks and draws become one.
+        self.numeric = isinstance(returns, ast.Name) and returns.id in ("int", "float")
 
     @property
     def key(self) -> str:

@@ -164,7 +164,7 @@ def attribute(engine: Engine, frame: Frame, owner: Value, name: str, node: ast.e
     for key, atom in owner.atoms.items():
         if atom.source is None:
             continue
-        if part is not None and atom.source.kind == "clock":
+        if part is not None and clock.tells_time(atom.source):
             atoms[key] = finer(atom, part)
         elif name == "tzinfo" and atom.source.kind == "clock":
             # The time zone, not the time.
@@ -173,6 +173,8 @@ def attribute(engine: Engine, frame: Frame, owner: Value, name: str, node: ast.e
             atoms[key] = atom
     if name in LAST_PARTS and atoms and isinstance(node, ast.Attribute):
         atoms = dict(last_part(atoms, node.value))
+    if name in sources.FILE_TIMES:
+        return engine.source(frame, node, "file", "microsecond", f"the time of a file ({name})")
     known_method = sources.METHODS.get(name)
     if known_method is not None and name == "hexsha":
         return engine.source(frame, node, *known_method, name)

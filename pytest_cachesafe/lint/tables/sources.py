@@ -9,6 +9,7 @@ from cachesafe_rules.patterns import lazy_pattern
 __all__ = [
     "ATTRIBUTES",
     "CALLS",
+    "FILE_TIMES",
     "HELPERS",
     "MEMORY_CALLS",
     "MEMORY_OWNERS",
@@ -129,6 +130,9 @@ CALLS: dict[str, tuple[str, str]] = {
     "os.walk": ("listing", "host"),
     "glob.glob": ("listing", "host"),
     "glob.iglob": ("listing", "host"),
+    "os.path.getmtime": ("file", "microsecond"),
+    "os.path.getctime": ("file", "microsecond"),
+    "os.path.getatime": ("file", "microsecond"),
     "id": ("repr", "process"),
     "hash": ("repr", "process"),
 }
@@ -142,6 +146,11 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
     "os.environ": ("env", "host"),
     "time.tzname": ("locale", "host"),
 }
+
+# When a file was last written or read, as `stat()` tells it.
+FILE_TIMES = frozenset(
+    ("st_mtime", "st_ctime", "st_atime", "st_birthtime", "st_mtime_ns", "st_ctime_ns", "st_atime_ns")
+)
 
 # Methods that are sources whatever they are called on.
 METHODS: dict[str, tuple[str, str]] = {
