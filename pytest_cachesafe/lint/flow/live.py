@@ -22,8 +22,10 @@ _FETCHES = frozenset(("get", "urlopen", "fetch"))
 # What is another figure in a minute, as words of an address or of the function around.
 _LIVE = lazy_pattern(
     r"(?:^|[^a-z])(?:(?:exchange|fx|forex|spot)?_?-?rates|prices?|quotes|weather|forecast|tickers?|stock_?-?levels?|"
-    r"occupancy|availability|departures|arrivals|traffic|headlines|live|realtime|real-time|queue_?-?lengths?)(?:$|[^a-z])"
+    r"occupancy|availability|departures|arrivals|traffic|headlines|live|realtime|real-time|queue_?-?lengths?|states|sensors?|telemetry|vitals|readings?|inventory|alerts?|incidents?)(?:$|[^a-z])"
 )
+# What addresses begin with, by its name: `f"{API}/stock"`, `BASE_URL + "/stock"`.
+_BASE = lazy_pattern(r"^_*(?:[A-Z]+|(?i:(?:\w+_)?(?:url|uri|base|host|api|endpoint|server|root|origin|address|service)))$")
 # Texts and settings lie at addresses as well, the same until somebody releases another.
 _STILL = lazy_pattern(r"prompt|config|docs?[/.]|releases?/|\.(?:md|txt|ya?ml|html)(?:$|\?)")
 
@@ -43,8 +45,16 @@ def live_answer(engine: Engine, frame: Frame, node: ast.Call, last: str, argumen
 def _address(node: ast.expr, value: Value) -> str | None:
     """The fixed part of an address of the network, in small letters; None for anything else."""
     text = value.shape.value if isinstance(value.shape, Const) else None
+    parts: list[ast.expr] = []
     if isinstance(node, ast.JoinedStr):
-        text = "".join(str(part.value) for part in node.values if isinstance(part, ast.Constant))
+        parts = node.values
+    elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        parts = [node.left, node.right]
+    if parts:
+        text = "".join(str(part.value) for part in parts if isinstance(part, ast.Constant))
+        first = parts[0].value if isinstance(parts[0], ast.FormattedValue) else parts[0]
+        if text.startswith("/") and _BASE.match(dotted_name(first).rpartition(".")[2]):
+            return text.lower()
     if isinstance(text, str) and text.startswith(("https://", "http://")):
         return text.lower()
     return None

@@ -167,6 +167,7 @@ class ClassInfo:
         "qualname",
         "row",
         "state",
+        "talks",
         "volatile",
         "writers",
         "written",
@@ -188,6 +189,7 @@ class ClassInfo:
         self.env: dict[str, Value] = {}
         self.attributes: dict[str, Value] = {}
         self.state = 0
+        self.talks: bool | None = None
         self.volatile: bool | None = None
         self.writers: dict[str, list[FunctionInfo]] | None = None
         self.written: set[str] = set()

@@ -43,7 +43,11 @@ if TYPE_CHECKING:
 
 __all__ = ["attribute", "evaluate_attribute", "evaluate_name"]
 
-_RECALLED = frozenset(("memory", "memories", "summary", "fact", "facts", "topics", "input"))
+# What is still volatile of something recalled, and of a place that was looked up.
+_PARTS = {
+    "memory": frozenset(("memory", "memories", "summary", "fact", "facts", "topics", "input")),
+    "user": frozenset(("city", "country", "region", "county", "postal", "latlng", "lat", "lng", "address", "timezone")),
+}
 _BUILTINS = frozenset((
     "id", "hash", "str", "repr", "list", "tuple", "dict", "set", "frozenset", "sorted", "reversed", "map", "filter",
     "zip", "enumerate", "format", "open", "len", "min", "max", "sum", "int", "float", "round", "getattr", "next",
@@ -169,7 +173,7 @@ def attribute(engine: Engine, frame: Frame, owner: Value, name: str, node: ast.e
         elif name == "tzinfo" and atom.source.kind == "clock":
             # The time zone, not the time.
             continue
-        elif name in transfers.KEPT_ATTRIBUTES or (atom.source.kind == "memory" and name in _RECALLED):
+        elif name in transfers.KEPT_ATTRIBUTES or name in _PARTS.get(atom.source.kind, ()):
             atoms[key] = atom
     if name in LAST_PARTS and atoms and isinstance(node, ast.Attribute):
         atoms = dict(last_part(atoms, node.value))

@@ -27,7 +27,7 @@ SOURCE_WORDS: tuple[bytes, ...] = (
     b"now(", b"today", b"time", b"uuid", b"ulid", b"nanoid", b"secrets", b"random", b"tempfile", b"platform",
     b"gethost", b"getfqdn", b"getuser", b"getlogin", b"expanduser", b"home(", b"cwd", b"environ", b"getenv", b"locale",
     b"get_localzone", b"git", b"version(", b"listdir", b"scandir", b"glob", b"iterdir", b"walk(", b"set(", b"emor",
-    b"soul", b"user", b"session", b"usage", b"getpid", b"urandom", b"cpu_", b"uname",
+    b"soul", b"user", b"session", b"usage", b"getpid", b"urandom", b"cpu_", b"uname", b"geocoder",
 )  # fmt: skip
 
 # dotted callable -> (kind, granularity). Clocks get finer or coarser by what is done with them (flow/clock.py).
@@ -123,6 +123,9 @@ CALLS: dict[str, tuple[str, str]] = {
     "locale.getdefaultlocale": ("locale", "host"),
     "tzlocal.get_localzone": ("locale", "host"),
     "tzlocal.get_localzone_name": ("locale", "host"),
+    "geocoder.ip": ("user", "user"),
+    "geocoder.ipinfo": ("user", "user"),
+    "geocoder.freegeoip": ("user", "user"),
     "git.Repo": ("build", "call"),
     "importlib.metadata.version": ("build", "release"),
     "os.listdir": ("listing", "host"),

@@ -46,6 +46,7 @@ FUNCTIONS = frozenset((
     "reduce", "render_template", "render_template_string", "render_str", "format_template", "Part", "Content",
     "from_text", "PromptValue", "ChatPromptValue", "Prompt", "TextPart", "mask", "jinja2_render", "render_prompt",
     "format_prompt", "Field", "field", "Optional", "strip_indent", "trim", "SafeString", "mark_safe", "f", "markdown",
+    "hex", "oct", "bin",
 ))  # fmt: skip
 
 # The order of their result does not depend on the order of what went in.
