@@ -93,7 +93,10 @@ def external(
             return Value(shape=TextFile(file.value.rsplit("/", 1)[-1]))
     if last == "get" and arguments.positional:
         address = arguments.positional[0].shape
-        if isinstance(address, Const) and sources.PLACE_SERVICES.search(str(address.value)):
+        written = str(address.value) if isinstance(address, Const) else ""
+        if node.args and isinstance(node.args[0], ast.JoinedStr):
+            written = "".join(str(part.value) for part in node.args[0].values if isinstance(part, ast.Constant))
+        if sources.PLACE_SERVICES.search(written):
             return engine.source(frame, node, "user", "user", f"{spelt}()")
     if last == "super":
         if frame.cls is None:

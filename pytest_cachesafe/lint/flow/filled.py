@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from cachesafe_rules.model import Step
 from pytest_cachesafe.lint.flow import clock
 from pytest_cachesafe.lint.flow.arrive import arrive
-from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
+from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, under
 from pytest_cachesafe.lint.flow.derive import cut
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.places import apart
@@ -66,8 +67,24 @@ def filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
             atoms = merge(atoms, found)
             if file is not None:
                 arrive(engine, frame, where, value, f"template {file}", "system", atoms=found)
-    atoms = merge(atoms, arguments.rest.atoms)
+    rest = arguments.rest.atoms
+    if fields is not None:
+        rest = _spread(rest, fields.keys() - arguments.keywords.keys())
+    atoms = merge(atoms, rest)
     return texted(frame, node, atoms, f"put into text by .{name}()")
+
+
+def _spread(atoms: Atoms, fields: Collection[object]) -> Atoms:
+    """What `**facts` brings into a text, where `facts` is a parameter: what its callers' dict has under the names of
+    the placeholders."""
+    given = {k: a for k, a in atoms.items() if a.source is None and a.mark is None}
+    if not given:
+        return atoms
+    found: Atoms = {k: a for k, a in atoms.items() if k not in given}
+    for field in fields:
+        if isinstance(field, str):
+            found = merge(found, under(given, (field,)))
+    return found
 
 
 def _is_whole(receiver: Value, name: str) -> bool:

@@ -25,7 +25,9 @@ _LIVE = lazy_pattern(
     r"occupancy|availability|departures|arrivals|traffic|headlines|live|realtime|real-time|queue_?-?lengths?|states|sensors?|telemetry|vitals|readings?|inventory|alerts?|incidents?)(?:$|[^a-z])"
 )
 # What addresses begin with, by its name: `f"{API}/stock"`, `BASE_URL + "/stock"`.
-_BASE = lazy_pattern(r"^_*(?:[A-Z]+|(?i:(?:\w+_)?(?:url|uri|base|host|api|endpoint|server|root|origin|address|service)))$")
+_BASE = lazy_pattern(
+    r"^_*(?:[A-Z]+|(?i:(?:\w+_)?(?:url|uri|base|host|api|endpoint|server|root|origin|address|service)))$"
+)
 # Texts and settings lie at addresses as well, the same until somebody releases another.
 _STILL = lazy_pattern(r"prompt|config|docs?[/.]|releases?/|\.(?:md|txt|ya?ml|html)(?:$|\?)")
 
