@@ -43,12 +43,15 @@ _LOOSE = frozenset({"CSF201"})
 # long, and the rounds of one job share its text.
 _JOB = lazy_pattern(r"(?:^|[_/])(?:cron|digests?|briefings?|newsletters?|reminders?|scheduler|scheduled)(?=[_/.]|$)")
 _RETURNED = lazy_pattern(r"returned by ")
+# More fixed text than ends the line that a value stands in.
+_SENTENCE = 30
 # Calls that take a text for a moment: counted, told to somebody.
 _LOOKED_AT = frozenset({"len", "print", "debug", "info", "warning", "log", "count_tokens", "encode", "str", "strip"})
 
 
 class OneShot:
-    """The one-shot requests of one of the files. `is_alone` says of a short file whether it is complete as it stands."""
+    """The one-shot requests of one of the files. `is_alone` says of a short file whether it is complete as it
+    stands."""
 
     def __init__(self, name: str, files: Files, is_alone: Callable[[str], bool] | None = None) -> None:
         self._name = name
@@ -212,7 +215,7 @@ def _at_the_end(seen: Around | None, *, loose: bool, alone: bool) -> bool:
     if seen is None:
         # Recalled text, or an order, in a request that is no chat: where it stands in it is not to be seen.
         return loose
-    if alone and seen.behind and not seen.asked and seen.front < CLOSING:
+    if alone and seen.behind > _SENTENCE and not seen.asked and seen.front < CLOSING:
         # Nothing of a short text is in front of the order: no two processes share any of it.
         return False
     if loose and (seen.asked or seen.behind <= CLOSING):
