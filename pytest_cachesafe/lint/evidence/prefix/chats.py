@@ -63,10 +63,9 @@ def _is_spread(node: ast.expr, function: Function) -> bool:
     word = spelt(node)
     if not isinstance(node, ast.Name | ast.Attribute) or word.isupper():
         return False
-    return any(_grows(call, word) for call in nodes_of(function, ast.Call)) and (
-        isinstance(node, ast.Attribute)
-        or node.id in {arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg)}
-    )
+    parameters = {arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg)}
+    kept = isinstance(node, ast.Attribute) or node.id in parameters
+    return kept and any(_grows(call, word) for call in nodes_of(function, ast.Call))
 
 
 def is_system(node: ast.expr) -> bool:
