@@ -84,6 +84,10 @@ def converted(engine: Engine, frame: Frame, node: ast.Call, name: str, last: str
     if last == "dumps":
         atoms = arguments.positional[0].all_atoms() if arguments.positional else EMPTY
         return order_told(frame, node, Value(atoms)) if atoms else NOTHING
+    if last == "Counter" and arguments.positional:
+        # How many there are of each says how things stand, nothing of their order or their texts.
+        atoms = arguments.positional[0].all_atoms()
+        return Value({k: a for k, a in atoms.items() if a.source is not None and a.source.kind == "state"})
     if name.endswith("random.Random") and not arguments.positional:
         return Value(shape=Ext("random"))
     if last == "strftime" and len(arguments.positional) == 2 and not name.startswith("time."):

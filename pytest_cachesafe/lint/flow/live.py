@@ -1,4 +1,4 @@
-"""Live figures that are fetched over the network: rates, prices, the weather."""
+"""Live figures: rates, prices and the weather over the network, what a database counts, how long a queue is."""
 
 from __future__ import annotations
 
@@ -28,13 +28,26 @@ _LIVE = lazy_pattern(
 _BASE = lazy_pattern(
     r"^_*(?:[A-Z]+|(?i:(?:\w+_)?(?:url|uri|base|host|api|endpoint|server|root|origin|address|service)))$"
 )
+_QUERIES = frozenset(("execute", "fetchval", "fetchrow", "fetch", "fetch_one", "fetch_all", "scalar", "query"))
+# What a query selects that is another figure in a minute. Names, texts and schemas stay as they are.
+_FIGURES = lazy_pattern(
+    r"^\s*select\s+(?:(?!\bfrom\b)[\s\S])*?(?:\b(?:count|sum|avg)\s*\(|"
+    r"\b(?:state|status|stock|in_stock|quantity|qty|balance|pending|on_hand|occupied|temperature|level)\b)"
+)
+# How many arguments methods have that tell how long a queue is.
+_LENGTHS = {"qsize": 0, "llen": 1, "zcard": 1, "scard": 1, "xlen": 1}
 # Texts and settings lie at addresses as well, the same until somebody releases another.
 _STILL = lazy_pattern(r"prompt|config|docs?[/.]|releases?/|\.(?:md|txt|ya?ml|html)(?:$|\?)")
 
 
 def live_answer(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments: Arguments) -> Value | None:
-    """`httpx.get("https://…/rates/latest")`; None for anything else, and where it is fetched once, at import."""
-    if last not in _FETCHES or not arguments.positional or frame.frozen or frame.function is None:
+    """`httpx.get("https://…/rates/latest")`, `db.execute("select count(*) from jobs")`, `jobs.qsize()`; None for
+    anything else, and where it is fetched once, at import."""
+    if frame.frozen or frame.function is None:
+        return None
+    if _is_length(node, last, arguments) or (last in _QUERIES and _is_figure(arguments)):
+        return engine.source(frame, node, "state", "call", f"{FETCHED} {dotted_name(node.func)}()")
+    if last not in _FETCHES or not arguments.positional:
         return None
     address = _address(arguments.nodes[0], arguments.positional[0])
     if address is None or _STILL.search(address):
@@ -42,6 +55,19 @@ def live_answer(engine: Engine, frame: Frame, node: ast.Call, last: str, argumen
     if not _LIVE.search(address) and not _LIVE.search(frame.function.name.lower()):
         return None
     return engine.source(frame, node, "state", "call", f"{FETCHED} {dotted_name(node.func)}()")
+
+
+def _is_length(node: ast.Call, last: str, arguments: Arguments) -> bool:
+    """`jobs.qsize()` of queues, `redis.llen("jobs")`."""
+    known = isinstance(node.func, ast.Attribute) and last in _LENGTHS
+    return known and len(arguments.positional) == _LENGTHS[last] and not arguments.keywords
+
+
+def _is_figure(arguments: Arguments) -> bool:
+    """Whether a query asks how many there are, or for a column that says how things stand."""
+    shape = arguments.positional[0].shape if arguments.positional else None
+    text = shape.value if isinstance(shape, Const) else None
+    return isinstance(text, str) and _FIGURES.search(text.lower()) is not None
 
 
 def _address(node: ast.expr, value: Value) -> str | None:

@@ -29,7 +29,7 @@ STRING_METHODS = frozenset((
     "expanduser", "keys", "values", "items", "copy", "get", "pop", "setdefault", "model_dump", "dict", "to_dict",
     "model_dump_json", "json", "as_dict", "_asdict", "to_markdown", "rstrip", "union", "intersection", "difference",
     "symmetric_difference", "weekday", "isoweekday", "isocalendar", "toordinal", "result", "unwrap", "or_else",
-    "getvalue", "model_copy", "with_content",
+    "getvalue", "model_copy", "with_content", "fetchall", "fetchone", "fetchmany", "scalar", "scalar_one",
 ))  # fmt: skip
 
 # Callables whose result holds what the arguments hold, by dotted name or by the last part of it.
