@@ -51,6 +51,8 @@ def filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
                 else shown(engine, frame, value, node)
             )
             shown_value = _printed(given, fields, i)
+            if name == "format_map" and fields is not None:
+                shown_value = Value(_spread(shown_value.atoms, fields.keys()))
             atoms = merge(atoms, shown_value.atoms)
             if file is not None:
                 arrive(engine, frame, where, shown_value, f"template {file}", "system", atoms=shown_value.atoms)
@@ -75,7 +77,7 @@ def filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
 
 
 def _spread(atoms: Atoms, fields: Collection[object]) -> Atoms:
-    """What `**facts` brings into a text, where `facts` is a parameter: what its callers' dict has under the names of
+    """What `format(**facts)` or `format_map(facts)` brings into a text, where `facts` is a parameter: what its callers' dict has under the names of
     the placeholders."""
     given = {k: a for k, a in atoms.items() if a.source is None and a.mark is None}
     if not given:
