@@ -77,8 +77,8 @@ def filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
 
 
 def _spread(atoms: Atoms, fields: Collection[object]) -> Atoms:
-    """What `format(**facts)` or `format_map(facts)` brings into a text, where `facts` is a parameter: what its callers' dict has under the names of
-    the placeholders."""
+    """What `format(**facts)` or `format_map(facts)` brings into a text, where `facts` is a parameter: what its callers'
+    dict has under the names of the placeholders."""
     given = {k: a for k, a in atoms.items() if a.source is None and a.mark is None}
     if not given:
         return atoms

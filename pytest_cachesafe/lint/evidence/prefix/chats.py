@@ -48,7 +48,7 @@ def chat_in(function: Function) -> bool:
 def _behind_system(node: ast.List, function: Function) -> Iterator[ast.expr]:
     """What is put behind the system message of a list that begins with one: `[system, *log, question]`,
     `[system] + log`."""
-    if not node.elts or not is_system(node.elts[0]):
+    if not node.elts or not (is_system(node.elts[0]) or "system" in spelt(node.elts[0]).lower()):
         return
     yield from (part.value for part in node.elts[1:] if isinstance(part, ast.Starred))
     above = parents(function)
