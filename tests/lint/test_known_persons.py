@@ -78,3 +78,21 @@ def test_no_person_in_the_state(tmp_path: Path, read: str) -> None:
 def test_a_tool_may_read_the_state(tmp_path: Path) -> None:
     read = "who = tool_context.state['patient_name']"
     assert codes(tmp_path, agent(read, handed="tool_context", instruction="RULES", tools="instruction")) == []
+
+
+def test_where_the_machine_stands(tmp_path: Path) -> None:
+    assert codes(tmp_path, web("geocoder.ip('me').city")) == ["CSF106"]
+
+
+@pytest.mark.parametrize(("param", "expected"), [("client_ip", ["CSF105"]), ("place", [])])
+def test_whose_address_is_looked_up_in_a_longer_file(tmp_path: Path, param: str, expected: list[str]) -> None:
+    rest = "\n".join(f"LABEL_{n} = {n}" for n in range(45))
+    shared = (
+        "'Answer in two lines and keep to the house rules. ' * 1 + '" + "Name the desk instead of a price. " * 8 + "'"
+    )
+    program = (
+        f"import geocoder\n\n{rest}\n\n\ndef messages({param}, history):\n    near = geocoder.ip({param}).city\n"
+        f"    system = f'Near {{near}}. ' + {shared}\n"
+        "    return [{'role': 'system', 'content': system}, *history]\n"
+    )
+    assert codes(tmp_path, program) == expected

@@ -75,6 +75,9 @@ def external(
     if known is not None:
         kind, granularity = known
         api = spelt or last
+        if kind == "user" and arguments.written(0) == "me":
+            # Where the machine itself stands.
+            kind, granularity = "locale", "host"
         if kind == "listing":
             return Value(EMPTY, None, engine.source(frame, node, kind, granularity, api).atoms)
         value = engine.source(frame, node, kind, granularity, f"{api}()")

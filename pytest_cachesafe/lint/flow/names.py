@@ -43,10 +43,12 @@ if TYPE_CHECKING:
 
 __all__ = ["attribute", "evaluate_attribute", "evaluate_name"]
 
-# What is still volatile of something recalled, and of a place that was looked up.
+# What is still volatile of a place that was looked up, and of something recalled.
+_OF_PLACES = frozenset(("city", "country", "region", "county", "postal", "latlng", "lat", "lng", "address", "timezone"))
 _PARTS = {
     "memory": frozenset(("memory", "memories", "summary", "fact", "facts", "topics", "input")),
-    "user": frozenset(("city", "country", "region", "county", "postal", "latlng", "lat", "lng", "address", "timezone")),
+    "user": _OF_PLACES,
+    "locale": _OF_PLACES,
 }
 _BUILTINS = frozenset((
     "id", "hash", "str", "repr", "list", "tuple", "dict", "set", "frozenset", "sorted", "reversed", "map", "filter",
