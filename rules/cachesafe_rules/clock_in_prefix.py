@@ -40,6 +40,9 @@ class ClockInPrefix(ArrivalRule):
 
     Callers that hand a text on are steps of the report on the place where it is built.
 
+    A clock that is handed over (`Bot(now=datetime.now)`, a `partial`) counts where it is called. The seconds that have
+    passed, or are left, are a time like any other.
+
     A time that is seen to be read once and kept is a warning that says for how long: in a constructor (`when a Bot is
     made`), in `main()` outside of its loops, where an attribute or item holds nothing yet. Its chat keeps the prefix,
     the next object or run begins with another one.

@@ -11,8 +11,9 @@ __all__ = ["HostEnvironment"]
 class HostEnvironment(ArrivalRule):
     """The machine, the user's shell and folders, the working directory or the locale is written into a cached prefix.
 
-    Of the environment only variables that tell of these count (SHELL, HOME, LANG and their like): others are settings,
-    which are the same in every request of an installation.
+    Of the environment only variables that tell of these count (SHELL, HOME, LANG and their like; POD_NAME, WORKER_ID,
+    DYNO, by which a process is told where it runs): others are settings, which are the same in every request of an
+    installation.
 
     Of a path only what is the machine's counts: not its last part below the home folder, not what is relative to a
     folder or has the home folder replaced, not a path that is expanded without being seen to begin with `~`, and not

@@ -5,6 +5,7 @@ from __future__ import annotations
 from cachesafe_rules.arrival_rule import ArrivalRule
 from cachesafe_rules.example import bad, good
 from cachesafe_rules.model import Arrival, Source
+from cachesafe_rules.policy import is_date
 
 __all__ = ["MemoryText"]
 
@@ -16,7 +17,8 @@ class MemoryText(ArrivalRule):
 
     Memory grows while the conversation runs, and what is recalled depends on the question: each change in the system
     text rewrites every message behind it. A file that the program itself rewrites is memory too. A plain file, such as
-    a project's instructions, seldom changes; then this is a note.
+    a project's instructions, seldom changes; then this is a note. So is the time at which a file was written, if it
+    is printed with the hour.
 
     Reported where all of this is seen: the text is recalled or read on the way of each request (not when an object is
     made or a program starts), it goes into the system text, and behind it stands a chat (earlier messages from
@@ -141,5 +143,5 @@ def project_rules() -> str:
     )
 
     def counts(self, arrival: Arrival, source: Source) -> bool:
-        """A file that is read once, at import, is as good as a constant."""
-        return source.kind != "file" or not source.frozen
+        """A file that is read once, at import, is as good as a constant; so is the day on which it was written."""
+        return source.kind != "file" or not (source.frozen or is_date(source))

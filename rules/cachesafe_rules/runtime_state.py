@@ -21,8 +21,10 @@ class RuntimeState(ArrivalRule):
     attribute that a method counts counts under any name where that method asks the model. State of a session is
     reported where a tool of the same file writes it (`tool_context.state["cart"]`, `ctx.deps.cart`, a placeholder
     `{cart}` of an agent's instruction), and what is fetched over the network where its address or the function around
-    says that it moves: rates, prices, the weather. A page, a cursor and what else only has the name of a state are told
-    of a file of up to 40 rows that no other file imports: in others nobody sees when they change.
+    says that it moves: rates, prices, the weather, the states of devices. So is what a database counts or says of how
+    things stand (`select count(*)`, a column `status` or `quantity`), and the length of a queue (`qsize()`, `llen()`).
+    A page, a cursor and what else only has the name of a state are told of a file of up to 40 rows that no other file
+    imports: in others nobody sees when they change.
 
     ## What to do
 

@@ -30,8 +30,9 @@ class UnorderedSet(ArrivalRule):
       (file, function, variable, argument, key) speaks of tools; a step of a plan has such keys as well.
     - In a system text, besides: the set stands in the same file or is made at import; it is joined, formatted or added
       to the text there; and its elements are not what this one call brought (retrieved documents, a user's tags), for
-      then no two requests have the same text anyway. What is written down, is the module's or the object's own, or is
-      called tools, skills, languages and the like, is there in every request.
+      then no two requests have the same text anyway. What is written down, is the module's or the object's own, is
+      handed over as a constant by every call, or is called tools, skills, languages and the like, is there in every
+      request.
 
     ## What to do
 

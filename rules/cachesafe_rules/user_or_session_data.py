@@ -20,13 +20,14 @@ class UserOrSessionData(ArrivalRule):
     Reported where both is seen: the value comes with a request, and behind it stands something that all share: 200
     characters of fixed text, a template of another file that it fills, or the tools of an agent. At the end of a system
     text nothing is lost, what follows is the user's own. Headers, cookies, query and address of a web request count, as
-    do the attributes of an object whose class is called a user, a customer, an account, a patient. A value comes with a
-    request where it is read off a request, message, session or user, or is an id made anew; a parameter where a caller,
-    up to four calls away and in any file, passes such a value or handles requests itself (`@router.post(...)`,
-    `Depends(...)`). A parameter that nobody is seen to pass is silent, as is what the server says of itself or what is
-    asked (`request.args["q"]`), and so is the owner of a program for one person: what is read off a configuration or a
-    persona, and `user_name` in a larger program that nowhere tells users apart. In a file of up to 40 rows that no
-    other file imports the name suffices.
+    do what a visitor's web session holds, where the address of a caller lies, the user's own keys of a framework's
+    state (`context.state["user:name"]`, `["patient_name"]`), and the attributes of an object whose class is called a
+    user, a customer, an account, a patient. A value comes with a request where it is read off a request, message,
+    session or user, or is an id made anew; a parameter where a caller, up to four calls away and in any file, passes
+    such a value or handles requests itself (`@router.post(...)`, `Depends(...)`). A parameter that nobody is seen to
+    pass is silent, as is what the server says of itself or what is asked (`request.args["q"]`), and so is the owner of
+    a program for one person: what is read off a configuration or a persona, and `user_name` in a larger program that
+    nowhere tells users apart. In a file of up to 40 rows that no other file imports the name suffices.
 
     ## What to do
 

@@ -72,3 +72,39 @@ def test_silent_where_nothing_says_so(tmp_path: Path, fetch: str, name: str) -> 
 def test_silent_at_the_end_and_at_import(tmp_path: Path) -> None:
     assert "CSF110" not in codes(tmp_path / "end", messages="[RULES, {'role': 'user', 'content': fetch()}]")
     assert "CSF110" not in codes(tmp_path / "once", "TABLE", top=f"TABLE = {RATES}")
+
+
+STATES = 'requests.get(f"{API}/states").json()'
+
+
+@pytest.mark.parametrize(
+    "fetch",
+    [
+        STATES,
+        STATES.replace('f"{API}/states"', 'BASE_URL + "/sensors"'),
+        'pool.fetchval("SELECT count(*) FROM jobs")',
+        'db.execute("select name, quantity from items").fetchall()',
+        'Counter(state for (state,) in db.execute("select state from jobs").fetchall())["done"]',
+        "jobs.qsize()",
+        'store.llen("jobs")',
+    ],
+)
+def test_how_things_stand(tmp_path: Path, fetch: str) -> None:
+    assert "CSF110" in codes(tmp_path, fetch)
+    asked = 'f"{fetch()} {question}"'
+    last = f'[{{"role": "system", "content": RULES}}, *conversation, {{"role": "user", "content": {asked}}}]'
+    assert "CSF110" not in codes(tmp_path / "newest", fetch, messages=last)
+
+
+@pytest.mark.parametrize(
+    "fetch",
+    [
+        STATES.replace("/states", "/prompts/states"),
+        STATES.replace("API", "name"),
+        """pool.fetchval("SELECT text FROM prompts WHERE state = 1")""",
+        "jobs.llen()",
+    ],
+    ids=["text", "no-address", "text-of-a-table", "other-method"],
+)
+def test_what_stays_as_it_is(tmp_path: Path, fetch: str) -> None:
+    assert "CSF110" not in codes(tmp_path, fetch)

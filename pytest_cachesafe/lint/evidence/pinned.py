@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import Files
 from pytest_cachesafe.lint.evidence.prefix.chats import in_loop
-from pytest_cachesafe.lint.evidence.prefix.fixed import sources_of
+from pytest_cachesafe.lint.evidence.prefix.fixed import is_at, sources_of
 from pytest_cachesafe.lint.evidence.running.uses import parsed
 from pytest_cachesafe.lint.evidence.trees import Function, nodes_of, spelt
 
@@ -69,10 +69,16 @@ class Pinned:
     def _places(self, report: Report) -> Iterator[tuple[str, int]]:
         """Where the clock is read: in its own row, and by each call that gives the text back."""
         for source in sources_of(report):
-            yield source["filename"], source["row"]
+            function = self._around((source["filename"], source["row"]))
+            if function is None or not any(is_at(node, source) for node in _handed(function)):
+                yield source["filename"], source["row"]
         for step in report.steps:
-            if _RETURNED.fullmatch(step.message.removesuffix("()")):
-                yield step.filename, step.row
+            name = step.message.removesuffix("()")
+            if _RETURNED.fullmatch(name):
+                function = self._around((step.filename, step.row))
+                handed = _handed(function) if function is not None else ()
+                if not any(node.lineno == step.row and name.endswith(f" {spelt(node)}") for node in handed):
+                    yield step.filename, step.row
 
     def _around(self, place: tuple[str, int]) -> Function | None:
         return self._seen.around(*place)
@@ -153,6 +159,16 @@ def _same(one: ast.expr, other: ast.expr) -> bool:
 def _is_put_off(function: Function, row: int) -> bool:
     """Whether a row stands in a `lambda`, which is run whenever somebody calls it."""
     return any(node.lineno <= row <= (node.end_lineno or node.lineno) for node in nodes_of(function, ast.Lambda))
+
+
+def _handed(function: Function) -> Iterator[ast.expr]:
+    """Clocks and functions that are handed over themselves, not what they give: `Bot(now=datetime.now)`,
+    `partial(time.strftime, "%H")`. They are called later."""
+    for node in nodes_of(function, ast.Call):
+        if spelt(node.func) == "partial":
+            yield node
+        given = [*node.args, *(keyword.value for keyword in node.keywords)]
+        yield from (arg for arg in given if isinstance(arg, ast.Name | ast.Attribute))
 
 
 def _is_cached(function: Function) -> bool:

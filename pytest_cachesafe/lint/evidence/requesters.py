@@ -28,6 +28,8 @@ _REQUESTER = lazy_pattern(
     r"update|state|author|sender|payload|body|params|conversation|conv|chat|thread|form|filters|metadata|"
     r"configurable|uuid[1-8]|ulid|nanoid)$"
 )
+# Whose address is looked up.
+_ADDRESS = lazy_pattern(r"^(?:client_|remote_|user_|caller_)?ip(?:_?addr(?:ess)?)?$")
 _INSTALLATION = lazy_pattern(
     r"^(?:\w+_)?(?:config|cfg|conf|settings?|env|environ|getenv|args|opts|options|org|bot|persona)$"
 )
@@ -85,7 +87,9 @@ class Requesters:
             return True
         # `find_name(user)`, `str(user_id)`
         return isinstance(node, ast.Call) and any(
-            _REQUESTER.match(spelt(arg).lower()) or self._comes(arg, file, function, hops - 1)
+            _REQUESTER.match(spelt(arg).lower())
+            or _ADDRESS.match(spelt(arg).lower())
+            or self._comes(arg, file, function, hops - 1)
             for arg in node.args
             if hops
         )

@@ -44,7 +44,7 @@ def weighed(
     shown = Mechanism(files, seen)
     left: dict[str, list[tuple[Rule, Report]]] = {}
     for name, reports in told.items():
-        once = OneShot(name, seen)
+        once = OneShot(name, seen, shown.is_alone)
         left[name] = [
             (r, report) for r, report in reports if shown.shown(r.code, report) and not once.holds(r.code, report)
         ]

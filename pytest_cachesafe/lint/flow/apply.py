@@ -7,17 +7,23 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.model import Step
-from pytest_cachesafe.lint.flow.arrive import TOOL_LIST, hit, only_named, prompt_atoms, tells_order
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, unordered
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.classes import class_attribute
-from pytest_cachesafe.lint.flow.frame import function_of
+from pytest_cachesafe.lint.flow.clock import tells_time
 from pytest_cachesafe.lint.flow.imports import resolve_dotted
-from pytest_cachesafe.lint.flow.marks import vote
-from pytest_cachesafe.lint.flow.messages import user_text
-from pytest_cachesafe.lint.flow.substitute import picked, substitute
-from pytest_cachesafe.lint.flow.values import NOTHING, Cls, DictShape, Func, Obj, Value, join, join_all
-from pytest_cachesafe.lint.tables.sources import PERSONAL_NAMES
+from pytest_cachesafe.lint.flow.parameter_sinks import param_sinks, with_results
+from pytest_cachesafe.lint.flow.substitute import substitute
+from pytest_cachesafe.lint.flow.values import (
+    NOTHING,
+    Cls,
+    DictShape,
+    Func,
+    Obj,
+    Value,
+    join,
+    join_all,
+)
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.atoms import Atoms
@@ -65,7 +71,7 @@ def call_function(
             owner = bound.shape.cls
         summary = engine.summary(function, owner)
         values = bind_arguments(function, positional, keywords, bound, nodes, node, rest)
-        _param_sinks(engine, frame, function, summary, values, node)
+        param_sinks(engine, frame, function, summary, values)
         results.append(_returned(engine, frame, function, summary, values, node, bound))
         if bound is not None and isinstance(bound.shape, Obj):
             after = _changed(engine, frame, function, summary, values, bound, bound.shape, node) if holding else bound
@@ -125,58 +131,6 @@ def bind_arguments(
     return values
 
 
-def _param_sinks(
-    engine: Engine,
-    frame: Frame,
-    function: FunctionInfo,
-    summary: Summary,
-    values: dict[str, tuple[Value, ast.AST]],
-    node: ast.AST,
-) -> None:
-    sinks_of_init = engine.made_sinks.get(function.key, {}) if function.name == "__init__" else {}
-    for sink in (*summary.sinks.values(), *sinks_of_init.values()):
-        given = values.get(sink.param)
-        if given is None:
-            continue
-        value, where = picked(given[0], sink.fields), given[1]
-        if sink.vote:
-            user_text(engine, frame, value)
-            continue
-        listed = sink.sink == TOOL_LIST
-        atoms = value.all_atoms() if listed else prompt_atoms(engine, frame, value, where)
-        for atom in atoms.values():
-            if listed and atom.source is not None and not tells_order(atom.source):
-                continue
-            if atom.mark is not None:
-                vote(
-                    engine,
-                    frame,
-                    atom.mark,
-                    "named" if only_named(sink.marks) else "system",
-                )
-            elif atom.source is not None:
-                far = sink.hops + 1
-                if far == 1 and sink.param in PERSONAL_NAMES and atom.source.api == sink.param:
-                    # Told where it is read under the same name.
-                    continue
-                if far > 1 and atom.source.kind not in ("clock", "memory", "cwd", "host", "build", "flag"):
-                    continue
-                hit(engine, frame, where, atom, sink.sink, sink.part, sink.marks, sink.steps, far)
-            elif sink.hops + 1 < 3 and atom.key[0] == "p":
-                owner = function_of(frame, atom)
-                if owner is not None and not frame.quiet:
-                    step = Step(frame.module.name, getattr(where, "lineno", 1), f"passed to {function.name}()")
-                    owner.summary.sinks.setdefault(
-                        (".".join(atom.key[2:]), sink.sink, sink.part),
-                        sink._replace(
-                            param=atom.key[2],
-                            steps=(step, *sink.steps)[:6],
-                            hops=sink.hops + 1,
-                            fields=atom.key[3:],
-                        ),
-                    )
-
-
 def _returned(
     engine: Engine,
     frame: Frame,
@@ -191,14 +145,28 @@ def _returned(
         return NOTHING
     if any(d.rsplit(".", 1)[-1] in ("cache", "lru_cache", "cached", "alru_cache") for d in function.decorators):
         returns = _kept(returns)
+    if function.numeric:
+        returns = _number(returns)
     step = Step(frame.module.name, getattr(node, "lineno", 1), f"returned by {function.name}()")
-    result = substitute(returns, function.key, {k: v for k, (v, _) in values.items()}, step)
+    given = {k: v for k, (v, _) in values.items()}
+    result = substitute(returns, function.key, with_results(engine, frame, function.key, given, returns, node), step)
     if bound is not None and isinstance(bound.shape, Obj) and bound.shape.made is not None:
         # What the object was made with comes out of its methods.
-        result = substitute(result, *bound.shape.made, None)
+        key, given = bound.shape.made
+        result = substitute(result, key, with_results(engine, frame, key, given, result, node), None)
     if bound is not None and isinstance(bound.shape, Obj) and bound.shape.fields:
         result = _with_fields(engine, result, bound.shape)
     return result
+
+
+def _number(value: Value) -> Value:
+    """A result that is a number: the time that is left, a draw. What is counted, and the length of a text, is no text
+    of it."""
+    atoms = value.all_atoms()
+    kept = {
+        k: a for k, a in atoms.items() if a.source is not None and (tells_time(a.source) or a.source.kind == "random")
+    }
+    return Value(kept) if kept else NOTHING
 
 
 def _kept(value: Value) -> Value:

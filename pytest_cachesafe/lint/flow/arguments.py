@@ -32,6 +32,13 @@ class Arguments:
         out = [*self.positional, *(v for v, _ in self.keywords.values())]
         return [*out, self.rest] if self.rest is not NOTHING else out
 
+    def behind(self, count: int) -> Arguments:
+        """The same without the first positional ones."""
+        out = Arguments()
+        out.positional, out.nodes = self.positional[count:], self.nodes[count:]
+        out.keywords, out.rest = self.keywords, self.rest
+        return out
+
     def written(self, at: int) -> str | None:
         """The text of a positional argument; of an f-string what is fixed in it, if the rest is a zone or place."""
         if at >= len(self.positional):

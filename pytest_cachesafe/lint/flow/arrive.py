@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 __all__ = ["ORDER_KINDS", "TOOL_LIST", "Hit", "arrive", "hit", "only_named", "prompt_atoms", "tells_order"]
 
+# Fields of a block that marks the end of what is cached: its own, or a block that is a marker and nothing else.
+_MARKERS = frozenset(("cache_control", "cachePoint"))
 # Handed down through one argument at most, and not into another file: farther away they are somebody's identifiers.
 _NEAR_KINDS = frozenset(("user", "session", "env", "random", "temp", "set", "listing", "state", "repr"))
 _FARTHEST = 3
@@ -86,7 +88,9 @@ def _list_atoms(engine: Engine, frame: Frame, shape: ListShape, node: ast.AST, d
     """Blocks: nothing behind the last cache marker counts, and nothing behind a block that stays the same."""
     items = list(shape.items)
     marked = [
-        i for i, item in enumerate(items) if isinstance(item.shape, DictShape) and "cache_control" in item.shape.fields
+        i
+        for i, item in enumerate(items)
+        if isinstance(item.shape, DictShape) and not _MARKERS.isdisjoint(item.shape.fields)
     ]
     if marked:
         for item in items[marked[-1] + 1 :]:

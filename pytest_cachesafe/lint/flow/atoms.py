@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cachesafe_rules.patterns import lazy_pattern
 from cachesafe_rules.policy import WRITTEN_OUT
-from pytest_cachesafe.lint.flow.clock import rank
+from pytest_cachesafe.lint.flow.clock import GRANULARITIES, rank
 
 if TYPE_CHECKING:
     from cachesafe_rules.model import Source, Step
 
 __all__ = [
+    "CALLED",
     "EMPTY",
     "ORDER_PART",
     "SORTED_PART",
@@ -23,6 +24,7 @@ __all__ = [
     "is_order",
     "merge",
     "orders",
+    "tabled",
     "under",
     "unordered",
     "volatile_atoms",
@@ -35,6 +37,8 @@ SORTED_PART = "\0sorted"
 UNORDERED_KINDS = frozenset(("set", "listing"))
 # Random functions that give a sequence in a random order.
 _DRAWS = lazy_pattern(r"(?:shuffle|sample|choices|permutation)\(\)$")
+# The key under which stands what a parameter gives when it is called.
+CALLED = "\0called"
 _LONGEST_WAY = 12
 # Keys below a parameter that are told apart; a function that calls itself would go down for ever.
 _DEEPEST_FIELD = 3
@@ -132,6 +136,19 @@ def _tells_order(atom: Atom) -> bool:
     if atom.source is None:
         return bool(atom.key) and atom.key[-1] == ORDER_PART
     return atom.source.kind in UNORDERED_KINDS
+
+
+def tabled(atoms: Any) -> Any:
+    """What a table holds under keys that are only known at run time, without the times of files: they are compared
+    there, and what is read out of the table are mostly its keys."""
+    if not any(a.source is not None and a.source.kind == "file" and a.source.granularity in GRANULARITIES
+               for a in atoms.values()):  # fmt: skip
+        return atoms
+    return {
+        k: a
+        for k, a in atoms.items()
+        if a.source is None or a.source.kind != "file" or a.source.granularity not in GRANULARITIES
+    }
 
 
 def is_order(atom: Atom) -> bool:

@@ -6,7 +6,7 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.model import Step
-from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
+from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, tabled
 from pytest_cachesafe.lint.flow.derive import ANY_KEY, is_record, iterated
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.module import dotted_name
@@ -117,14 +117,14 @@ def _bind_item(engine: Engine, frame: Frame, target: ast.Subscript, value: Value
         new = (
             Value(owner.atoms, DictShape({key: value}, None, whole(owner)))
             if isinstance(key, str)
-            else Value(merge(owner.atoms, value.all_atoms()), owner.shape, owner.latent)
+            else Value(merge(owner.atoms, tabled(value.all_atoms())), owner.shape, owner.latent)
         )
     else:
         extra = evaluate(engine, frame, target.slice).all_atoms() if not isinstance(target.slice, ast.Slice) else EMPTY
         # The number under which a thing is stored stays with it, however far the counter goes.
         extra = {k: a for k, a in extra.items() if a.source is None or a.source.kind != "state"}
         # A key is only seen where all keys are.
-        new = Value(merge(owner.atoms, value.all_atoms()), owner.shape, merge(owner.latent, extra))
+        new = Value(merge(owner.atoms, tabled(value.all_atoms())), owner.shape, merge(owner.latent, extra))
     if frame.orders:
         order = frame.collected(dotted_name(target.value).partition(".")[0])
         new = Value(new.atoms, new.shape, merge(new.latent, order)) if order else new

@@ -11,6 +11,7 @@ from pytest_cachesafe.lint.flow import methods, requests
 from pytest_cachesafe.lint.flow.apply import call_function
 from pytest_cachesafe.lint.flow.arguments import Arguments
 from pytest_cachesafe.lint.flow.atoms import merge
+from pytest_cachesafe.lint.flow.callables import called_parameter, partial_arguments, partial_of
 from pytest_cachesafe.lint.flow.classes import find_method
 from pytest_cachesafe.lint.flow.commands import run_by_helper
 from pytest_cachesafe.lint.flow.construct import construct
@@ -34,6 +35,8 @@ from pytest_cachesafe.lint.flow.values import (
     Lambda,
     ListShape,
     Obj,
+    ParamShape,
+    Partial,
     Value,
     join,
 )
@@ -156,6 +159,9 @@ def _result(
         return _recalled(engine, frame, node, spelt, last, value, shape.functions)
     if isinstance(shape, Cls):
         return construct(engine, frame, node, shape.cls, arguments)
+    if isinstance(shape, Partial) and arguments.every():
+        whole = partial_arguments(shape, arguments)
+        return _result(engine, frame, node, shape.target, shape.spelt, shape.spelt.rpartition(".")[2], whole)
     if isinstance(shape, Lambda):
         return shape.result
     if isinstance(shape, Obj):
@@ -176,7 +182,13 @@ def _result(
         )
     if isinstance(shape, Bound):
         return methods.method(engine, frame, node, shape.receiver, last, arguments)
+    if isinstance(shape, ParamShape):
+        given = called_parameter(engine, frame, node, function, arguments)
+        return join(given, external(engine, frame, node, "", spelt, last, arguments))
     dotted = shape.dotted if isinstance(shape, Ext) else ""
+    if dotted in ("functools.partial", "partial") and arguments.positional:
+        rest = arguments.behind(1)
+        return partial_of(engine, frame, node, arguments.positional[0], dotted_name(arguments.nodes[0]), rest)
     if (
         isinstance(shape, Ext)
         and isinstance(node.func, ast.Attribute)

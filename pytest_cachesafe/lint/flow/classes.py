@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.flow.imports import forced, resolve_dotted
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.records import field
@@ -34,6 +35,11 @@ _VOLATILE = (
     "session_", "gethost", "get_current", "location",
 )  # fmt: skip
 _CLOCKS: tuple[str, ...] = ("now(", "today(", "strftime", "time(", "uuid", "platform", "getcwd")
+# Calls that send a request to a model.
+_REQUESTS = lazy_pattern(
+    r"\b(?:messages|completions|responses)\.(?:create|stream|parse)\(|\ba?completion\(|\bgenerate_content(?:_async|_stream)?\(|"
+    r"\b(?:llm|model|client|chat|agent)\w*\.(?:a?invoke|a?stream|a?chat|a?generate|converse(?:_stream)?|run(?:_sync)?)\("
+)
 _CHANGERS = frozenset(("append", "extend", "update", "insert", "add"))
 
 
@@ -89,8 +95,16 @@ def class_attribute(engine: Engine, cls: ClassInfo, name: str) -> Value | None:
             if name in table:
                 found = table[name] if found is None else join(found, table[name])
         if found is not None:
-            return field(name, found)
+            return found if _talks(engine, cls) else field(name, found)
     return None
+
+
+def _talks(engine: Engine, cls: ClassInfo) -> bool:
+    """Whether a class sends requests itself: when such an object was opened is no stamp of a record."""
+    if cls.talks is None:
+        lines = engine.lines(cls.module)[cls.row - 1 : cls.end_row]
+        cls.talks = any(map(_REQUESTS.search, lines))
+    return cls.talks
 
 
 def default_of(engine: Engine, cls: ClassInfo, name: str) -> Value | None:

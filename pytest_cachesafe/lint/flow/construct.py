@@ -35,7 +35,7 @@ def construct(engine: Engine, frame: Frame, node: ast.Call, cls: ClassInfo, argu
     fields: dict[str, Value] = {}
     made = Value(shape=Obj(cls))
     if init is not None:
-        if any(a.source is not None for value in arguments.every() for a in value.all_atoms().values()):
+        if any(map(_may_bring, arguments.every())):
             # Its methods say what becomes of what it is made with.
             for base in mro(engine, cls):
                 for method in base.methods.values():
@@ -81,6 +81,12 @@ def construct(engine: Engine, frame: Frame, node: ast.Call, cls: ClassInfo, argu
     # What is made anew for this very object is no stamp of one that was kept.
     fields |= {name: value for name, value in defaults.items() if value is not None and value.atoms}
     return Value(_text_of(fields) if text else EMPTY, Obj(cls, fields))
+
+
+def _may_bring(value: Value) -> bool:
+    """Whether a value is volatile, or a function that may give something volatile when it is called."""
+    handed = isinstance(value.shape, (Ext, Func, Lambda))
+    return handed or any(a.source is not None for a in value.all_atoms().values())
 
 
 def _is_open(node: ast.Call) -> bool:

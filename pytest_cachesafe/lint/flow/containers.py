@@ -11,6 +11,7 @@ from cachesafe_rules.policy import OF_THE_CALL
 from pytest_cachesafe.lint.flow.apply import call_function
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, orders, unordered
 from pytest_cachesafe.lint.flow.derive import iterated, ordered, record_of, taken
+from pytest_cachesafe.lint.flow.handed import is_given_constants
 from pytest_cachesafe.lint.flow.messages import dict_arrivals
 from pytest_cachesafe.lint.flow.values import NOTHING, Const, DictShape, Func, Lambda, ListShape, Value, whole
 
@@ -67,16 +68,16 @@ def set_source(engine: Engine, frame: Frame, node: ast.expr, api: str) -> Atoms:
     """The order of a set; its way says so where the elements are what this call of the function brought, which no other
     request need have."""
     atoms = engine.source(frame, node, "set", "process", api).atoms
-    if frame.frozen or _lasts(frame, node):
+    if frame.frozen or _lasts(engine, frame, node):
         return atoms
     span = engine.span(frame.module, node)
     step = Step(span.filename, span.row, OF_THE_CALL)
     return {k: a._replace(steps=(*a.steps, step)) for k, a in atoms.items()}
 
 
-def _lasts(frame: Frame, node: ast.expr) -> bool:
+def _lasts(engine: Engine, frame: Frame, node: ast.expr) -> bool:
     """Whether a set is made of what is written here, of the module's or the object's own, or of what goes by a name for
-    something that is set up once."""
+    something that is set up once; a parameter, where every call hands over a constant."""
     own = frame.function
     if own is None or own.name == "__init__":
         return True
@@ -90,6 +91,8 @@ def _lasts(frame: Frame, node: ast.expr) -> bool:
         if not isinstance(part, ast.Name) or id(part) in called or part.id in bound or part.id in ("self", "cls"):
             continue
         if (part.id in own.params or part.id in frame.env) and not _SET_UP.search(part.id.lower()):
+            if part.id in own.params and is_given_constants(engine, frame.module, own, part.id):
+                continue
             return False
     return True
 

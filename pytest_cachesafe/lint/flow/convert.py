@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from types import NoneType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from pytest_cachesafe.lint.flow import clock
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, under
@@ -18,9 +18,11 @@ from pytest_cachesafe.lint.flow.values import (
     Const,
     DictShape,
     Ext,
+    ListShape,
     Obj,
     ParamShape,
     PartShape,
+    Shape,
     Value,
     join_all,
 )
@@ -75,9 +77,17 @@ def converted(engine: Engine, frame: Frame, node: ast.Call, name: str, last: str
         return value
     if last in ("int", "round") and len(arguments.positional) == 1:
         return cut(arguments.positional[0].text(), _unit(arguments.nodes[0]) or "second")
+    if name == "divmod" and len(arguments.positional) == 2:
+        text, size = arguments.positional[0].text(), arguments.positional[1].shape
+        unit = clock.of_divisor(ast.unparse(node.args[0]), size.value) if _is_number(size) else None
+        return Value(EMPTY, ListShape((cut(text, unit or "second"), cut(text, "second"))))
     if last == "dumps":
         atoms = arguments.positional[0].all_atoms() if arguments.positional else EMPTY
         return order_told(frame, node, Value(atoms)) if atoms else NOTHING
+    if last == "Counter" and arguments.positional:
+        # How many there are of each says how things stand, nothing of their order or their texts.
+        atoms = arguments.positional[0].all_atoms()
+        return Value({k: a for k, a in atoms.items() if a.source is not None and a.source.kind == "state"})
     if name.endswith("random.Random") and not arguments.positional:
         return Value(shape=Ext("random"))
     if last == "strftime" and len(arguments.positional) == 2 and not name.startswith("time."):
@@ -85,6 +95,10 @@ def converted(engine: Engine, frame: Frame, node: ast.Call, name: str, last: str
     if last == "strftime" and name.startswith("time.") and len(arguments.positional) > 1:
         return formatted_clock(arguments.positional[1].text(), last, arguments)
     return None
+
+
+def _is_number(shape: Shape | None) -> TypeGuard[Const]:
+    return isinstance(shape, Const) and isinstance(shape.value, int | float)
 
 
 def _unit(node: ast.expr) -> str | None:
@@ -114,6 +128,8 @@ def handed_on(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments
     record = record_of(arguments.positional[:1]) if last in ("next", "anext", "min", "max") else None
     if record is not None:
         return join_all([record, *arguments.positional[1:]])
+    # By what one is chosen is not in it.
+    arguments.keywords.pop("key", None)
     atoms = EMPTY
     for item in arguments.every():
         atoms = merge(

@@ -136,7 +136,7 @@ def ordered(value: Value) -> Value:
 def finer(atom: Atom, granularity: str | None) -> Atom:
     """A clock atom after its value was cut to `granularity`."""
     source = atom.source
-    if source is None or source.kind != "clock" or granularity is None:
+    if source is None or granularity is None or not clock.tells_time(source):
         return atom
     cut = clock.coarser(source.granularity, granularity)
     if cut == source.granularity:

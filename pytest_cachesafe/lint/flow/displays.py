@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING, Any
 
-from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, orders, unordered
+from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, orders, tabled, unordered
 from pytest_cachesafe.lint.flow.binding import bind
 from pytest_cachesafe.lint.flow.containers import set_source
 from pytest_cachesafe.lint.flow.derive import ANY_KEY, is_record, iterated, taken
@@ -41,9 +41,9 @@ def evaluate_dict(engine: Engine, frame: Frame, node: ast.Dict) -> Value:
             if isinstance(k.shape, Const):
                 fields[k.shape.value if isinstance(k.shape.value, str) else repr(k.shape.value)] = value
             else:
-                atoms = merge(atoms, value.atoms)
+                atoms = merge(atoms, tabled(value.atoms))
                 # The key, and a set that is still a set: seen where the whole dict becomes text.
-                latent = merge(latent, merge(k.text().atoms, value.all_atoms()))
+                latent = merge(latent, merge(k.text().atoms, tabled(value.all_atoms())))
     out = Value(atoms, DictShape(fields, None, rest), latent)
     return dict_arrivals(
         engine,
@@ -120,7 +120,7 @@ def evaluate_comprehension(engine: Engine, frame: Frame, node: Any) -> Value:
         frame.env.update(saved)
         if is_record(value):
             return Value(EMPTY, DictShape({ANY_KEY: value}), merge(order, key.all_atoms()))
-        return Value(merge(key.all_atoms(), value.atoms), None, merge(order, value.all_atoms()))
+        return Value(merge(key.all_atoms(), tabled(value.atoms)), None, merge(order, tabled(value.all_atoms())))
     item = evaluate(engine, frame, node.elt)
     frame.env.clear()
     frame.env.update(saved)

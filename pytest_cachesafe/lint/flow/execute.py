@@ -112,6 +112,9 @@ def _augmented(engine: Engine, frame: Frame, stmt: ast.AugAssign) -> None:
             merge(old.atoms, value.atoms),
             DictShape({**old.shape.fields, **value.shape.fields}, old.shape.mark, old.shape.rest | value.shape.rest),
         )
+    elif isinstance(stmt.op, (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)) and (old.latent or value.latent):
+        # Sets: their order shows where the result becomes text.
+        new = Value(merge(old.atoms, value.atoms), None, merge(old.latent, value.latent))
     else:
         atoms = shown(engine, frame, value, stmt.value).atoms
         step = Step(frame.module.name, stmt.lineno, f"added to {dotted_name(stmt.target)}")

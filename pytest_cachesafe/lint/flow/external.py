@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.flow.apply import call_function
-from pytest_cachesafe.lint.flow.arguments import Arguments
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
 from pytest_cachesafe.lint.flow.commands import process
 from pytest_cachesafe.lint.flow.construct import text_object
@@ -34,6 +33,7 @@ from pytest_cachesafe.lint.flow.values import (
 from pytest_cachesafe.lint.tables import sources, transfers
 
 if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.arguments import Arguments
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
 
@@ -75,6 +75,9 @@ def external(
     if known is not None:
         kind, granularity = known
         api = spelt or last
+        if kind == "user" and arguments.written(0) == "me":
+            # Where the machine itself stands.
+            kind, granularity = "locale", "host"
         if kind == "listing":
             return Value(EMPTY, None, engine.source(frame, node, kind, granularity, api).atoms)
         value = engine.source(frame, node, kind, granularity, f"{api}()")
@@ -93,7 +96,10 @@ def external(
             return Value(shape=TextFile(file.value.rsplit("/", 1)[-1]))
     if last == "get" and arguments.positional:
         address = arguments.positional[0].shape
-        if isinstance(address, Const) and sources.PLACE_SERVICES.search(str(address.value)):
+        written = str(address.value) if isinstance(address, Const) else ""
+        if node.args and isinstance(node.args[0], ast.JoinedStr):
+            written = "".join(str(part.value) for part in node.args[0].values if isinstance(part, ast.Constant))
+        if sources.PLACE_SERVICES.search(written):
             return engine.source(frame, node, "user", "user", f"{spelt}()")
     if last == "super":
         if frame.cls is None:
@@ -102,7 +108,7 @@ def external(
     made = container_call(engine, frame, node, name, last, arguments)
     if made is not None:
         return made
-    if last in transfers.AWAITERS or (last == "partial" and name in ("functools.partial", "partial")):
+    if last in transfers.AWAITERS:
         return _awaited(engine, frame, node, last, arguments)
     if last == "open" and arguments.positional:
         opened = arguments.positional[0]
@@ -156,7 +162,7 @@ def _awaited(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments:
         return NOTHING
     target = arguments.positional[skip].shape
     if isinstance(target, Func):
-        result = call_function(
+        return call_function(
             engine,
             frame,
             target.functions,
@@ -167,17 +173,10 @@ def _awaited(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments:
             None,
             arguments.nodes[skip + 1 :],
         )
-        return Value(shape=Lambda(result)) if last == "partial" else result
     if isinstance(target, Lambda):
-        return Value(shape=target) if last == "partial" else target.result
+        return target.result
     if isinstance(target, Ext):
-        rest = Arguments()
-        rest.positional, rest.nodes = arguments.positional[skip + 1 :], arguments.nodes[skip + 1 :]
-        rest.keywords = arguments.keywords
+        rest = arguments.behind(skip + 1)
         spelt = dotted_name(arguments.nodes[skip])
-        # What is only bound is called later, also where a module binds it.
-        frozen, frame.frozen = frame.frozen, frame.frozen and last != "partial"
-        result = external(engine, frame, node, target.dotted, spelt, target.dotted.rsplit(".", 1)[-1], rest)
-        frame.frozen = frozen
-        return Value(shape=Lambda(result)) if last == "partial" else result
+        return external(engine, frame, node, target.dotted, spelt, target.dotted.rsplit(".", 1)[-1], rest)
     return NOTHING

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 from cachesafe_rules.model import Step
 from pytest_cachesafe.lint.flow import clock
 from pytest_cachesafe.lint.flow.arrive import arrive
-from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
+from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, under
 from pytest_cachesafe.lint.flow.derive import cut
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.places import apart
@@ -46,10 +47,12 @@ def filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
         if fields is None or i in fields or name != "format":
             given = (
                 Value(_handed(frame, node, value, known=fields is not None or file is not None))
-                if isinstance(value.shape, DictShape)
+                if isinstance(value.shape, DictShape) and not _is_whole(receiver, name)
                 else shown(engine, frame, value, node)
             )
             shown_value = _printed(given, fields, i)
+            if name == "format_map" and fields is not None:
+                shown_value = Value(_spread(shown_value.atoms, fields.keys()))
             atoms = merge(atoms, shown_value.atoms)
             if file is not None:
                 arrive(engine, frame, where, shown_value, f"template {file}", "system", atoms=shown_value.atoms)
@@ -66,8 +69,30 @@ def filled(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
             atoms = merge(atoms, found)
             if file is not None:
                 arrive(engine, frame, where, value, f"template {file}", "system", atoms=found)
-    atoms = merge(atoms, arguments.rest.atoms)
+    rest = arguments.rest.atoms
+    if fields is not None:
+        rest = _spread(rest, fields.keys() - arguments.keywords.keys())
+    atoms = merge(atoms, rest)
     return texted(frame, node, atoms, f"put into text by .{name}()")
+
+
+def _spread(atoms: Atoms, fields: Collection[object]) -> Atoms:
+    """What `format(**facts)` or `format_map(facts)` brings into a text, where `facts` is a parameter: what its callers'
+    dict has under the names of the placeholders."""
+    given = {k: a for k, a in atoms.items() if a.source is None and a.mark is None}
+    if not given:
+        return atoms
+    found: Atoms = {k: a for k, a in atoms.items() if k not in given}
+    for field in fields:
+        if isinstance(field, str):
+            found = merge(found, under(given, (field,)))
+    return found
+
+
+def _is_whole(receiver: Value, name: str) -> bool:
+    """Whether a text prints a dict as it is, and not what stands under its keys."""
+    text = receiver.shape.value if isinstance(receiver.shape, Const) else None
+    return name == "format" and isinstance(text, str) and "[" not in text
 
 
 def _handed(frame: Frame, node: ast.Call, value: Value, *, known: bool) -> Atoms:

@@ -17,7 +17,18 @@ from pytest_cachesafe.lint.flow.frame import Frame, ParamSink
 from pytest_cachesafe.lint.flow.imports import make_class
 from pytest_cachesafe.lint.flow.marks import new_mark
 from pytest_cachesafe.lint.flow.requested import is_declared
-from pytest_cachesafe.lint.flow.values import NOTHING, Cls, Obj, ParamShape, RequestShape, Value, join
+from pytest_cachesafe.lint.flow.values import (
+    NOTHING,
+    Cls,
+    Ext,
+    Func,
+    Lambda,
+    Obj,
+    ParamShape,
+    RequestShape,
+    Value,
+    join,
+)
 from pytest_cachesafe.lint.tables import sinks
 
 if TYPE_CHECKING:
@@ -82,6 +93,8 @@ def _parameters(engine: Engine, frame: Frame, function: FunctionInfo, cls: Class
         )
         if isinstance(default, ast.Constant):
             value = Value(value.atoms, ParamShape(name, default.value))
+        elif isinstance(given.shape, (Ext, Func, Lambda)):
+            value = Value(value.atoms, ParamShape(name, None, given))
         if is_declared(arg.annotation, default):
             value = Value(value.atoms, RequestShape(name))
         known = annotated_class(engine, function, arg.annotation)

@@ -1,4 +1,5 @@
-"""The state of a session that a tool of the same file writes: another text after each call of that tool."""
+"""The state of a session: what a tool of the same file writes is another text after each call of that tool, what is
+the user's own is another one for each user."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from cachesafe_rules.patterns import lazy_pattern
 from cachesafe_rules.policy import TOOL_WRITES
 from pytest_cachesafe.lint.flow.module import dotted_name
+from pytest_cachesafe.lint.flow.values import Bound, ParamShape
 from pytest_cachesafe.lint.tables import sinks
 
 if TYPE_CHECKING:
@@ -27,6 +29,16 @@ _HANDED = frozenset(("tool_context", "toolcontext"))
 _CHANGES = frozenset(("append", "extend", "add", "insert", "update", "pop", "remove", "discard", "clear", "setdefault"))
 _TOOL_KEYWORDS = frozenset(("tools", "functions"))
 _Function = (ast.FunctionDef, ast.AsyncFunctionDef)
+# What frameworks hand to a function that writes a prompt.
+_CONTEXT = lazy_pattern(r"(?:^|_)(?:ctx|context|run_context)$")
+# The user's own by the name of the key, or by its scope; not what the user asks.
+_PERSONS = lazy_pattern(
+    r"^(?:user:(?!\w*(?:query|message|input|question))\w+|"
+    r"(?:user|customer|patient|member|guest|student|learner|caller|visitor|player|client|tenant|employee|subscriber)"
+    r"(?!\w*(?:query|message|input|question|request|text|prompt))(?:_\w+)?|"
+    r"(?:first|last|full|nick|display)_?name|email|phone|birthday|home_?town|home_city|allergies|diet|preferences|"
+    r"membership)$"
+)
 # `user:cart`, `temp:cart`: whose state it is.
 _SCOPE = lazy_pattern(r"^(?:user|app|temp):")
 
@@ -34,9 +46,33 @@ _SCOPE = lazy_pattern(r"^(?:user|app|temp):")
 def state_item(engine: Engine, frame: Frame, node: ast.expr, owner: ast.expr, key: ast.expr | None) -> Value | None:
     """`context.state["cart"]`, `state.get("cart")` outside of tools; None for anything else."""
     word = _key(key)
+    owner = _spelt_out(frame, owner)
     if word is None or dotted_name(owner).rpartition(".")[2] != _STATE:
         return None
-    return _read(engine, frame, node, owner, word, f"{dotted_name(owner)}[{ast.unparse(key) if key else word}]")
+    written = _read(engine, frame, node, owner, word, f"{dotted_name(owner)}[{ast.unparse(key) if key else word}]")
+    if written is None and _tells_of_person(frame, owner, word):
+        return engine.source(frame, node, "user", "user", f"{dotted_name(owner)}[{word!r}]")
+    return written
+
+
+def _spelt_out(frame: Frame, owner: ast.expr) -> ast.expr:
+    """`context.state` for a name that is given it: `state = context.state`."""
+    given = frame.lookup(owner.id) if isinstance(owner, ast.Name) else None
+    shape = given.shape if given is not None else None
+    if isinstance(shape, Bound) and shape.name == _STATE and isinstance(shape.receiver.shape, ParamShape):
+        return ast.Attribute(ast.Name(shape.receiver.shape.name, ast.Load()), _STATE, ast.Load())
+    return owner
+
+
+def _tells_of_person(frame: Frame, owner: ast.expr, key: str) -> bool:
+    """Whether a key of the state that a framework hands to a function says that its value is the user's own."""
+    function = frame.function
+    if function is None or function.is_tool or not isinstance(owner, ast.Attribute):
+        return False
+    root = dotted_name(owner.value)
+    known = (*function.params, *function.keyword_only)
+    handed = _HANDED & {name.lower() for name in known}
+    return not handed and root in known and bool(_CONTEXT.search(root)) and bool(_PERSONS.match(key))
 
 
 def state_attribute(engine: Engine, frame: Frame, node: ast.Attribute) -> Value | None:

@@ -6,6 +6,7 @@ import ast
 from types import NoneType
 from typing import TYPE_CHECKING
 
+from cachesafe_rules.policy import WRITTEN_OUT
 from pytest_cachesafe.lint.flow import clock
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, under
 from pytest_cachesafe.lint.flow.binding import bind
@@ -23,6 +24,7 @@ from pytest_cachesafe.lint.flow.values import (
     Const,
     DictShape,
     ListShape,
+    Obj,
     ParamShape,
     PartShape,
     TemplateShape,
@@ -68,6 +70,8 @@ _ALONE = frozenset((
     "get", "pop", "strip", "split", "encode", "decode", "astimezone", "items", "values", "keys", "result", "to_string",
     "model_dump", "model_dump_json", "dict", "json", "to_dict", "as_dict", "_asdict", "copy",
 ))  # fmt: skip
+# An object of fields as a dict.
+_AS_DICT = frozenset(("model_dump", "dict", "to_dict", "as_dict", "_asdict"))
 
 
 def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: str, arguments: Arguments) -> Value:
@@ -75,6 +79,11 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     shape = receiver.shape
     if isinstance(shape, TemplateShape) and name in _RUNS:
         return fill_template(engine, frame, shape, name, arguments)
+    if _is_time(receiver):
+        unit = arguments.first("unit")
+        same, granularity = clock.of_method(name, str(arguments.written(0) or (unit[0] if unit else "")))
+        if same:
+            return cut(Value(receiver.atoms), granularity)
     if name in transfers.MUTATORS and isinstance(node.func, ast.Attribute):
         return mutate(engine, frame, node, receiver, name, arguments)
     if name == "sort" and isinstance(node.func, ast.Attribute):
@@ -98,6 +107,8 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
             return found
     if name == "copy":
         return receiver
+    if name in _AS_DICT and isinstance(shape, Obj) and shape.fields:
+        return Value(receiver.atoms, DictShape(shape.fields))
     clocked = _clock_method(receiver, name, arguments)
     if clocked is not None:
         return clocked
@@ -143,6 +154,16 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
         or dotted_name(node.func) in engine.tables.calls
         or ".".join(dotted_name(node.func).split(".")[-2:]) in engine.tables.tails
         else NOTHING
+    )
+
+
+def _is_time(receiver: Value) -> bool:
+    """Whether a value is a time and nothing else: a text that holds one has the methods of texts."""
+    return bool(receiver.atoms) and all(
+        a.source is not None
+        and clock.tells_time(a.source)
+        and not any(map(WRITTEN_OUT.match, (s.message for s in a.steps)))
+        for a in receiver.atoms.values()
     )
 
 

@@ -6,17 +6,11 @@ import ast
 from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.model import Taint
-from cachesafe_rules.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.values import Value
 
 __all__ = ["ClassInfo", "FunctionInfo", "Module", "dotted_name", "place"]
-
-# What a function reads or calls whose number is another one each time.
-_COUNTED = lazy_pattern(
-    r"(?:^|_)(?:time|monotonic|perf_counter|now|utcnow|today|randint|randrange|elapsed|remaining|uptime|left)(?:_ns)?$"
-)
 
 
 class Module:
@@ -90,6 +84,7 @@ class FunctionInfo:
         "module",
         "name",
         "node",
+        "numeric",
         "params",
         "plain",
         "qualname",
@@ -139,25 +134,15 @@ class FunctionInfo:
         # Annotated to return nothing that could be text.
         returns = node.returns
         self.plain = (isinstance(returns, ast.Constant) and returns.value is None) or (
-            isinstance(returns, ast.Name)
-            and (returns.id in ("bool", "bytes") or (returns.id in ("int", "float") and not _counts_time(node)))
+            isinstance(returns, ast.Name) and returns.id in ("bool", "bytes")
         )
+        # Annotated to return a number: of what changes only clocks and draws become one.
+        self.numeric = isinstance(returns, ast.Name) and returns.id in ("int", "float")
 
     @property
     def key(self) -> str:
         """Identity over the whole project."""
         return f"{self.module.name}:{self.row}:{self.qualname}"
-
-
-def _counts_time(node: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
-    """Whether a function that gives back a number reads a clock or draws it, itself or by what it calls: the seconds
-    that are left stand in a text as well."""
-    return any(
-        _COUNTED.search(inner.attr if isinstance(inner, ast.Attribute) else inner.id) is not None
-        for statement in node.body
-        for inner in ast.walk(statement)
-        if isinstance(inner, ast.Attribute | ast.Name)
-    )
 
 
 class ClassInfo:
@@ -182,6 +167,7 @@ class ClassInfo:
         "qualname",
         "row",
         "state",
+        "talks",
         "volatile",
         "writers",
         "written",
@@ -203,6 +189,7 @@ class ClassInfo:
         self.env: dict[str, Value] = {}
         self.attributes: dict[str, Value] = {}
         self.state = 0
+        self.talks: bool | None = None
         self.volatile: bool | None = None
         self.writers: dict[str, list[FunctionInfo]] | None = None
         self.written: set[str] = set()

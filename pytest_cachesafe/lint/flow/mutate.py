@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pytest_cachesafe.lint.flow.arrive import arrive
@@ -68,6 +69,10 @@ def mutate(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
             if isinstance(new.shape, ListShape):
                 atoms = merge(new.atoms, draws(added.atoms))
                 new = Value(atoms, ListShape(new.shape.items, False, new.shape.drawn), new.latent)
+    elif name == "update" and _are_sets(receiver, items):
+        new = receiver
+        for value in items:
+            new = Value(merge(new.atoms, value.atoms), None, merge(new.latent, value.latent))
     elif name == "update":
         fields = dict(shape.fields) if isinstance(shape, DictShape) else {}
         atoms = receiver.atoms
@@ -130,6 +135,16 @@ def mutate(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
     if new is not receiver:
         bind(engine, frame, node.func.value, new, mutated=True)
     return NOTHING
+
+
+def _are_sets(receiver: Value, items: Sequence[Value]) -> bool:
+    """`names.update(others)` of a set that takes in others."""
+    return (
+        bool(receiver.latent)
+        and receiver.shape is None
+        and any(value.latent for value in items)
+        and not any(isinstance(value.shape, DictShape) for value in items)
+    )
 
 
 def _put(

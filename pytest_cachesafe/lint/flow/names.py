@@ -43,7 +43,13 @@ if TYPE_CHECKING:
 
 __all__ = ["attribute", "evaluate_attribute", "evaluate_name"]
 
-_RECALLED = frozenset(("memory", "memories", "summary", "fact", "facts", "topics", "input"))
+# What is still volatile of a place that was looked up, and of something recalled.
+_OF_PLACES = frozenset(("city", "country", "region", "county", "postal", "latlng", "lat", "lng", "address", "timezone"))
+_PARTS = {
+    "memory": frozenset(("memory", "memories", "summary", "fact", "facts", "topics", "input")),
+    "user": _OF_PLACES,
+    "locale": _OF_PLACES,
+}
 _BUILTINS = frozenset((
     "id", "hash", "str", "repr", "list", "tuple", "dict", "set", "frozenset", "sorted", "reversed", "map", "filter",
     "zip", "enumerate", "format", "open", "len", "min", "max", "sum", "int", "float", "round", "getattr", "next",
@@ -164,15 +170,17 @@ def attribute(engine: Engine, frame: Frame, owner: Value, name: str, node: ast.e
     for key, atom in owner.atoms.items():
         if atom.source is None:
             continue
-        if part is not None and atom.source.kind == "clock":
+        if part is not None and clock.tells_time(atom.source):
             atoms[key] = finer(atom, part)
         elif name == "tzinfo" and atom.source.kind == "clock":
             # The time zone, not the time.
             continue
-        elif name in transfers.KEPT_ATTRIBUTES or (atom.source.kind == "memory" and name in _RECALLED):
+        elif name in transfers.KEPT_ATTRIBUTES or name in _PARTS.get(atom.source.kind, ()):
             atoms[key] = atom
     if name in LAST_PARTS and atoms and isinstance(node, ast.Attribute):
         atoms = dict(last_part(atoms, node.value))
+    if name in sources.FILE_TIMES:
+        return engine.source(frame, node, "file", "microsecond", f"the time of a file ({name})")
     known_method = sources.METHODS.get(name)
     if known_method is not None and name == "hexsha":
         return engine.source(frame, node, *known_method, name)

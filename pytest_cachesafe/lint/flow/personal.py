@@ -17,12 +17,20 @@ if TYPE_CHECKING:
 
 __all__ = ["environment", "only_parameters", "personal_attribute", "personal_item"]
 
+# Who starts processes on several machines, and tells each in its environment where it runs.
+_PLATFORMS = (
+    r"(?:MY|CURRENT|THIS|K8S|KUBE|KUBERNETES|FLY|RENDER|RAILWAY|HEROKU|GAE|AWS|EC2|ECS|GCE|WEBSITE|NOMAD|SLURM|"
+    r"RAY|CELERY|GUNICORN|UVICORN|GITHUB|CI)"
+)
 # What the environment says of the machine, the user and the folder; everything else in it is somebody's setting, the
 # same in every request of an installation.
 _MACHINE = lazy_pattern(
     r"^(?:SHELL|COMSPEC|OS|OSTYPE|TERM|TERM_PROGRAM|USER|USERNAME|LOGNAME|HOME|USERPROFILE|HOSTNAME|COMPUTERNAME|HOST|"
     r"PWD|LANG|LANGUAGE|LC_\w+|PATH|VIRTUAL_ENV|CONDA_PREFIX|CONDA_DEFAULT_ENV|\w*WORKING_DIR(?:ECTORY)?|"
-    r"(?:\w+_)?(?:WORK_?DIR|CWD|VOLUMES)|(?:\w+_)?(?:POD|NODE|HOST|CONTAINER|INSTANCE|WORKER|MACHINE)_?(?:NAME|ID|IP|INDEX)|DYNO)$"
+    r"(?:\w+_)?(?:WORK_?DIR|CWD|VOLUMES)|HOST_(?:NAME|IP)|NODE_(?:NAME|ID|IP|HOSTNAME)|MACHINE_(?:NAME|ID)|DYNO|"
+    r"INSTANCE_ID|(?:POD|CONTAINER|REPLICA|WORKER|RUNNER|ALLOC)_(?:NAME|ID|UID|UUID|IP|NUM|NUMBER|INDEX|HOSTNAME|ORDINAL)|"
+    rf"{_PLATFORMS}_(?:POD|NODE|HOST|HOSTNAME|MACHINE|INSTANCE|CONTAINER|REPLICA|WORKER|RUNNER|ALLOC|DYNO)"
+    r"(?:_(?:NAME|ID|UID|IP|NUM|INDEX))?)$"
 )
 # Whose names are the installation's own: `config.username`, `bot.username`. A session's id in a configuration is still
 # that session's.

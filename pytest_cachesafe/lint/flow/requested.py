@@ -6,7 +6,9 @@ import ast
 from typing import TYPE_CHECKING
 
 from cachesafe_rules.patterns import lazy_pattern
+from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.module import dotted_name
+from pytest_cachesafe.lint.flow.values import Ext
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.engine import Engine
@@ -25,6 +27,10 @@ _SENDERS = frozenset(("client.host", "user_agent.string"))
 _OTHERS = lazy_pattern(
     r"^(?:q|query|question|message|msg|prompt|text|input|content|task|topic|search|host|server_\w+|content-\w+)$"
 )
+_SESSIONS = frozenset(("session", "flask_session", "web_session"))
+_WEB_SESSIONS = frozenset(("flask.session", "quart.session"))
+# A chat that is kept in a session is what is sent, and so is the state of a login.
+_PAST = lazy_pattern(r"histor|messages|chat|turns|conversation|transcript|token|csrf|state|prompt")
 # Parameters that FastAPI fills from a header or a cookie.
 _DECLARED = frozenset(("Header", "Cookie"))
 
@@ -42,12 +48,24 @@ def request_attribute(engine: Engine, frame: Frame, node: ast.Attribute) -> Valu
 def request_item(engine: Engine, frame: Frame, node: ast.expr, owner: ast.expr, key: ast.expr | None) -> Value | None:
     """`request.headers["user-agent"]`, `request.args.get("city")`; None for anything else. `owner` is what is looked
     into, `node` the whole."""
-    if not (isinstance(owner, ast.Attribute) and owner.attr in _PARTS and _is_request(owner.value)):
-        return None
     word = key.value if isinstance(key, ast.Constant) else None
     if not isinstance(word, str) or _OTHERS.match(word.lower()):
         return None
+    if _is_web_session(engine, frame, owner) and not _PAST.search(word.lower()):
+        return engine.source(frame, node, "user", "user", f"session[{word!r}]")
+    if not (isinstance(owner, ast.Attribute) and owner.attr in _PARTS and _is_request(owner.value)):
+        return None
     return engine.source(frame, node, "user", "user", f"request.{owner.attr}[{word!r}]")
+
+
+def _is_web_session(engine: Engine, frame: Frame, owner: ast.expr) -> bool:
+    """Flask's `session`, `request.session` of Django and Starlette: what one visitor left there earlier."""
+    if isinstance(owner, ast.Attribute):
+        return owner.attr == "session" and _is_request(owner.value)
+    if not isinstance(owner, ast.Name) or owner.id not in _SESSIONS:
+        return False
+    shape = evaluate(engine, frame, owner).shape
+    return isinstance(shape, Ext) and shape.dotted in _WEB_SESSIONS
 
 
 def is_declared(annotation: ast.expr | None, default: ast.expr | None) -> bool:

@@ -91,7 +91,7 @@ def evaluate_subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Val
     if isinstance(owner.shape, DictShape):
         # A table of functions or texts, chosen by a key that is only known at run time.
         chosen = join_all(list(owner.shape.fields.values()))
-        return Value(merge(volatile_atoms(chosen.atoms), volatile_atoms(owner.atoms)), chosen.shape)
+        return Value(merge(volatile_atoms(chosen.atoms), volatile_atoms(owner.atoms)), chosen.shape, chosen.latent)
     if isinstance(owner.shape, ListShape):
         if isinstance(node.slice, ast.Slice):
             return Value(owner.atoms, ListShape(owner.shape.items, False), owner.latent)

@@ -4,11 +4,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pytest_cachesafe.lint.flow.atoms import ORDER_PART, SORTED_PART, is_order, merge, under, unordered
+from pytest_cachesafe.lint.flow.atoms import CALLED, ORDER_PART, SORTED_PART, is_order, merge, under, unordered
 from pytest_cachesafe.lint.flow.derive import iterated
 from pytest_cachesafe.lint.flow.parts import handed_order
 from pytest_cachesafe.lint.flow.places import LAST_PART, last_part
-from pytest_cachesafe.lint.flow.values import DictShape, Lambda, ListShape, Obj, ParamShape, PartShape, Value, whole
+from pytest_cachesafe.lint.flow.values import (
+    NOTHING,
+    DictShape,
+    Lambda,
+    ListShape,
+    Obj,
+    ParamShape,
+    PartShape,
+    Value,
+    whole,
+)
 
 if TYPE_CHECKING:
     from cachesafe_rules.model import Step
@@ -114,6 +124,12 @@ def part_of(value: Value, fields: tuple[str, ...]) -> Value | None:
 def picked(value: Value, fields: tuple[str, ...]) -> Value:
     """What stands under these keys of an argument; all of it where it is no dict that is seen."""
     for depth, name in enumerate(fields):
+        if name == CALLED:
+            if not isinstance(value.shape, Lambda):
+                open_atoms = {k: a for k, a in value.atoms.items() if a.source is None and a.mark is None}
+                return Value(under(open_atoms, fields[depth:])) if isinstance(value.shape, ParamShape) else NOTHING
+            value = value.shape.result
+            continue
         if name == LAST_PART:
             return Value(last_part(value.handed()))
         if name == ORDER_PART:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.model import Step
@@ -17,6 +18,7 @@ from pytest_cachesafe.lint.flow.values import NOTHING, DictShape, Func, ListShap
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
+    from pytest_cachesafe.lint.flow.module import ClassInfo
 
 __all__ = ["evaluate_fstring", "order_told", "shown", "texted"]
 
@@ -30,25 +32,36 @@ def shown(engine: Engine, frame: Frame, value: Value, node: ast.AST) -> Value:
             if method is not None:
                 return call_function(engine, frame, (method,), [], {}, value, node, cls).text()
         return engine.source(frame, node, "repr", "process", words) if (words := _address(engine, value)) else NOTHING
-    if isinstance(value.shape, (ListShape, DictShape)):
-        inside = value.shape.items if isinstance(value.shape, ListShape) else value.shape.fields.values()
-        words = next((words for item in inside if (words := _address(engine, item))), "")
-        if words:
-            source = engine.source(frame, node, "repr", "process", words)
-            return Value(merge(value.all_atoms(), source.atoms))
     words = _address(engine, value)
-    return engine.source(frame, node, "repr", "process", words) if words else value.text()
+    if words:
+        source = engine.source(frame, node, "repr", "process", words)
+        return Value(merge(value.all_atoms(), source.atoms))
+    return value.text()
 
 
-def _address(engine: Engine, value: Value) -> str:
-    """What shows its address where it is turned into text, in words; "" for all else."""
+def _address(engine: Engine, value: Value, depth: int = 3) -> str:
+    """What shows its address where a value is written out: a function, or a thing without text in a list or a dict."""
     shape = value.shape
     if isinstance(shape, Func) and shape.functions:
         return f"the text of function {shape.functions[0].name}"
-    if isinstance(shape, Obj) and base_words(engine, shape.cls) == {shape.cls.name} and not shape.cls.decorated:
-        own = any(find_method(engine, shape.cls, name) for name in ("__str__", "__format__", "__repr__"))
-        return "" if own else f"the default text of a {shape.cls.name} object"
-    return ""
+    if isinstance(shape, Obj) and _is_bare(engine, shape.cls):
+        return f"the default text of a {shape.cls.name} object"
+    inner: Iterable[Value] = ()
+    if isinstance(shape, ListShape):
+        inner = shape.items
+    elif isinstance(shape, DictShape) and shape.mark is None:
+        inner = shape.fields.values()
+    found = (_address(engine, one, depth - 1) for one in inner) if depth else iter(())
+    return next(filter(None, found), "")
+
+
+def _is_bare(engine: Engine, cls: ClassInfo) -> bool:
+    """Whether all that is seen of a class has no text of its own."""
+    return (
+        base_words(engine, cls) == {cls.name}
+        and not cls.decorated
+        and not any(find_method(engine, cls, name) for name in ("__str__", "__format__", "__repr__"))
+    )
 
 
 def evaluate_fstring(engine: Engine, frame: Frame, node: ast.JoinedStr) -> Value:
@@ -66,7 +79,7 @@ def evaluate_fstring(engine: Engine, frame: Frame, node: ast.JoinedStr) -> Value
             value = evaluate(engine, frame, part.value)
             spec = part.format_spec
             if isinstance(spec, ast.JoinedStr) and any(
-                a.source is not None and a.source.kind == "clock" for a in value.atoms.values()
+                a.source is not None and clock.tells_time(a.source) for a in value.atoms.values()
             ):
                 words = "".join(str(v.value) for v in spec.values if isinstance(v, ast.Constant))
                 if "%" in words:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge
 
 if TYPE_CHECKING:
+    from pytest_cachesafe.lint.flow.arguments import Arguments
     from pytest_cachesafe.lint.flow.atoms import Atoms, Mark
     from pytest_cachesafe.lint.flow.module import ClassInfo, FunctionInfo, Module
 
@@ -28,6 +29,7 @@ __all__ = [
     "Obj",
     "ParamShape",
     "PartShape",
+    "Partial",
     "Shape",
     "TemplateShape",
     "TextFile",
@@ -136,6 +138,19 @@ class Lambda(Shape):
         self.result = result
 
 
+class Partial(Lambda):
+    """`partial(target, …)`: called with the arguments that it holds and those of the call; `result` is what it gives
+    without any."""
+
+    __slots__ = ("arguments", "spelt", "target")
+
+    def __init__(self, result: Value, target: Value, spelt: str, arguments: Arguments) -> None:
+        super().__init__(result)
+        self.target = target
+        self.spelt = spelt
+        self.arguments = arguments
+
+
 class Bound(Shape):
     """A method of a value of unknown class, not yet called."""
 
@@ -165,13 +180,15 @@ class ModShape(Shape):
 
 
 class ParamShape(Shape):
-    """The parameter itself, unchanged: a caller's value keeps its shape through it."""
+    """The parameter itself, unchanged: a caller's value keeps its shape through it. `callee` is what is called by its
+    name where a caller gives none."""
 
-    __slots__ = ("default", "name")
+    __slots__ = ("callee", "default", "name")
 
-    def __init__(self, name: str, default: Any = None) -> None:
+    def __init__(self, name: str, default: Any = None, callee: Value | None = None) -> None:
         self.name = name
         self.default = default
+        self.callee = callee
 
 
 class RequestShape(ParamShape):
@@ -323,6 +340,9 @@ def _join_shapes(a: Shape | None, b: Shape | None) -> Shape | None:
         return Obj(a.cls, fields, _joined_made(a.made, b.made), a.above or b.above)
     if isinstance(a, Lambda) and isinstance(b, Lambda):
         return Lambda(join(a.result, b.result))
+    if isinstance(a, ParamShape) and isinstance(b, (Ext, Func, Lambda)):
+        # `clock or datetime.now`
+        return ParamShape(a.name, a.default, Value(shape=b))
     if isinstance(a, Const) and isinstance(b, Const):
         return a if a.value == b.value else None
     return a if isinstance(b, Const) else b if isinstance(a, Const) else a

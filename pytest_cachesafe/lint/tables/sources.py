@@ -9,6 +9,7 @@ from cachesafe_rules.patterns import lazy_pattern
 __all__ = [
     "ATTRIBUTES",
     "CALLS",
+    "FILE_TIMES",
     "HELPERS",
     "MEMORY_CALLS",
     "MEMORY_OWNERS",
@@ -26,7 +27,7 @@ SOURCE_WORDS: tuple[bytes, ...] = (
     b"now(", b"today", b"time", b"uuid", b"ulid", b"nanoid", b"secrets", b"random", b"tempfile", b"platform",
     b"gethost", b"getfqdn", b"getuser", b"getlogin", b"expanduser", b"home(", b"cwd", b"environ", b"getenv", b"locale",
     b"get_localzone", b"git", b"version(", b"listdir", b"scandir", b"glob", b"iterdir", b"walk(", b"set(", b"emor",
-    b"soul", b"user", b"session", b"usage", b"getpid", b"urandom", b"cpu_", b"uname",
+    b"soul", b"user", b"session", b"usage", b"getpid", b"urandom", b"cpu_", b"uname", b"geocoder",
 )  # fmt: skip
 
 # dotted callable -> (kind, granularity). Clocks get finer or coarser by what is done with them (flow/clock.py).
@@ -122,6 +123,9 @@ CALLS: dict[str, tuple[str, str]] = {
     "locale.getdefaultlocale": ("locale", "host"),
     "tzlocal.get_localzone": ("locale", "host"),
     "tzlocal.get_localzone_name": ("locale", "host"),
+    "geocoder.ip": ("user", "user"),
+    "geocoder.ipinfo": ("user", "user"),
+    "geocoder.freegeoip": ("user", "user"),
     "git.Repo": ("build", "call"),
     "importlib.metadata.version": ("build", "release"),
     "os.listdir": ("listing", "host"),
@@ -129,6 +133,9 @@ CALLS: dict[str, tuple[str, str]] = {
     "os.walk": ("listing", "host"),
     "glob.glob": ("listing", "host"),
     "glob.iglob": ("listing", "host"),
+    "os.path.getmtime": ("file", "microsecond"),
+    "os.path.getctime": ("file", "microsecond"),
+    "os.path.getatime": ("file", "microsecond"),
     "id": ("repr", "process"),
     "hash": ("repr", "process"),
 }
@@ -142,6 +149,11 @@ ATTRIBUTES: dict[str, tuple[str, str]] = {
     "os.environ": ("env", "host"),
     "time.tzname": ("locale", "host"),
 }
+
+# When a file was last written or read, as `stat()` tells it.
+FILE_TIMES = frozenset(
+    ("st_mtime", "st_ctime", "st_atime", "st_birthtime", "st_mtime_ns", "st_ctime_ns", "st_atime_ns")
+)
 
 # Methods that are sources whatever they are called on.
 METHODS: dict[str, tuple[str, str]] = {

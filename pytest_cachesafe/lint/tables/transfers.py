@@ -29,7 +29,7 @@ STRING_METHODS = frozenset((
     "expanduser", "keys", "values", "items", "copy", "get", "pop", "setdefault", "model_dump", "dict", "to_dict",
     "model_dump_json", "json", "as_dict", "_asdict", "to_markdown", "rstrip", "union", "intersection", "difference",
     "symmetric_difference", "weekday", "isoweekday", "isocalendar", "toordinal", "result", "unwrap", "or_else",
-    "getvalue", "model_copy", "with_content",
+    "getvalue", "model_copy", "with_content", "fetchall", "fetchone", "fetchmany", "scalar", "scalar_one",
 ))  # fmt: skip
 
 # Callables whose result holds what the arguments hold, by dotted name or by the last part of it.
@@ -46,6 +46,7 @@ FUNCTIONS = frozenset((
     "reduce", "render_template", "render_template_string", "render_str", "format_template", "Part", "Content",
     "from_text", "PromptValue", "ChatPromptValue", "Prompt", "TextPart", "mask", "jinja2_render", "render_prompt",
     "format_prompt", "Field", "field", "Optional", "strip_indent", "trim", "SafeString", "mark_safe", "f", "markdown",
+    "hex", "oct", "bin",
 ))  # fmt: skip
 
 # The order of their result does not depend on the order of what went in.

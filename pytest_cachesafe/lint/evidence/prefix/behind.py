@@ -225,7 +225,10 @@ def _of_call(call: ast.Call, place: Place, depth: int) -> Iterator[_Piece]:
     if inside is not None and call.lineno not in _rows(inside):
         yield from _of_function(inside, place, depth)
     elif name == "join" and len(call.args) == 1:
-        yield from _leaves(call.args[0], place, depth)
+        walked = isinstance(call.args[0], ast.GeneratorExp | ast.ListComp | ast.Name)
+        leaves = list(_leaves(call.args[0], place, depth))
+        # Of a table of the module nothing is read in the function but the elements.
+        yield from [None] if walked and None not in leaves and call.lineno in place.rows else leaves
     elif name in _SAME_TEXT and (call.args[:1] or receiver is not None):
         yield from _leaves(
             call.args[0] if call.args and name in ("str", "dedent", "cleandoc") else receiver or call.args[0],

@@ -10,7 +10,7 @@ from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.prefix.behind import given
 from pytest_cachesafe.lint.evidence.trees import Function, called, nodes_of, own_nodes, parents, spelt
 
-__all__ = ["agent_of", "chat_in", "in_loop", "is_fallback", "tools_beside"]
+__all__ = ["agent_of", "chat_in", "in_loop", "is_fallback", "is_system", "tools_beside"]
 
 _PAST = lazy_pattern(
     r"(?:^|_)(?:(?:history|histories)(?:_(?:messages|msgs|list|items|turns))?|conversations?|dialogs?|dialogues?|"
@@ -40,7 +40,44 @@ def chat_in(function: Function) -> bool:
     """Whether messages from elsewhere, or those of a loop, are put into something here."""
     if any(_last(d) in _PER_REQUEST for d in function.decorator_list):
         return True
-    return any(_goes_on(use, function) for use in _uses(function))
+    return any(_goes_on(use, function) for use in _uses(function)) or any(
+        _is_spread(part, function) for node in nodes_of(function, ast.List) for part in _behind_system(node, function)
+    )
+
+
+def _behind_system(node: ast.List, function: Function) -> Iterator[ast.expr]:
+    """What is put behind the system message of a list that begins with one: `[system, *log, question]`,
+    `[system] + log`."""
+    if not node.elts or not (is_system(node.elts[0]) or "system" in spelt(node.elts[0]).lower()):
+        return
+    yield from (part.value for part in node.elts[1:] if isinstance(part, ast.Starred))
+    above = parents(function)
+    parent = above.get(id(node))
+    if isinstance(parent, ast.BinOp) and isinstance(parent.op, ast.Add) and parent.left is node:
+        yield parent.right
+
+
+def _is_spread(node: ast.expr, function: Function) -> bool:
+    """Whether messages are a parameter or an attribute that grows in the function, whatever they are called. A list
+    that nobody adds to may be examples."""
+    word = spelt(node)
+    if not isinstance(node, ast.Name | ast.Attribute) or word.isupper():
+        return False
+    parameters = {arg.arg for arg in ast.walk(function.args) if isinstance(arg, ast.arg)}
+    kept = isinstance(node, ast.Attribute) or node.id in parameters
+    return kept and any(_grows(call, word) for call in nodes_of(function, ast.Call))
+
+
+def is_system(node: ast.expr) -> bool:
+    """Whether a message is a system message."""
+    if isinstance(node, ast.Call):
+        roles: list[ast.expr | None] = [keyword.value for keyword in node.keywords if keyword.arg == "role"]
+        if called(node) == "SystemMessage":
+            return True
+    else:
+        fields = zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ()
+        roles = [value for key, value in fields if isinstance(key, ast.Constant) and key.value == "role"]
+    return any(isinstance(role, ast.Constant) and role.value in ("system", "developer") for role in roles)
 
 
 def tools_beside(function: Function, row: int) -> bool:

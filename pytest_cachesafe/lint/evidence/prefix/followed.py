@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 
 from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import Files
-from pytest_cachesafe.lint.evidence.prefix.chats import chat_in
+from pytest_cachesafe.lint.evidence.prefix.chats import chat_in, is_system
 from pytest_cachesafe.lint.evidence.trees import Function, called, nodes_of, own_nodes, spelt
 from pytest_cachesafe.lint.path_kinds import is_test_path
 
@@ -111,17 +111,5 @@ def _is_begun(node: ast.AST) -> bool:
         return agent or _READS.match(called(node)) is not None
     if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.List) and node.value.elts:
         target = node.targets[0] if isinstance(node, ast.Assign) else node.target
-        return isinstance(target, ast.Attribute) and _is_system(node.value.elts[0])
+        return isinstance(target, ast.Attribute) and is_system(node.value.elts[0])
     return False
-
-
-def _is_system(node: ast.expr) -> bool:
-    """Whether a message is a system message."""
-    if isinstance(node, ast.Call):
-        roles: list[ast.expr | None] = [keyword.value for keyword in node.keywords if keyword.arg == "role"]
-        if called(node) == "SystemMessage":
-            return True
-    else:
-        fields = zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ()
-        roles = [value for key, value in fields if isinstance(key, ast.Constant) and key.value == "role"]
-    return any(isinstance(role, ast.Constant) and role.value in ("system", "developer") for role in roles)

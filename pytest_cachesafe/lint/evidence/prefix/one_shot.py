@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import ast
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.evidence.files import File, Files
 from pytest_cachesafe.lint.evidence.prefix.behind import Around, Place, around
+from pytest_cachesafe.lint.evidence.prefix.chats import in_loop
 from pytest_cachesafe.lint.evidence.prefix.single_requests import CLOSING, Sent, single_requests
 from pytest_cachesafe.lint.evidence.trees import Function, called, names_in, nodes_of, own_nodes, parents
 
@@ -41,16 +42,21 @@ _LOOSE = frozenset({"CSF201"})
 # Jobs that a timer starts, by the names of their files and functions: hours lie between two of them, no cache lives so
 # long, and the rounds of one job share its text.
 _JOB = lazy_pattern(r"(?:^|[_/])(?:cron|digests?|briefings?|newsletters?|reminders?|scheduler|scheduled)(?=[_/.]|$)")
+_RETURNED = lazy_pattern(r"returned by ")
+# More fixed text than ends the line that a value stands in.
+_SENTENCE = 30
 # Calls that take a text for a moment: counted, told to somebody.
 _LOOKED_AT = frozenset({"len", "print", "debug", "info", "warning", "log", "count_tokens", "encode", "str", "strip"})
 
 
 class OneShot:
-    """The one-shot requests of one of the files."""
+    """The one-shot requests of one of the files. `is_alone` says of a short file whether it is complete as it
+    stands."""
 
-    def __init__(self, name: str, files: Files) -> None:
+    def __init__(self, name: str, files: Files, is_alone: Callable[[str], bool] | None = None) -> None:
         self._name = name
         self._files = files
+        self._is_alone = is_alone
         self._sent: dict[int, _Requests] = {}
         self._returned: set[int] = set()
         self._found: dict[tuple[int, int, int, int], list[tuple[ast.expr, Function]]] = {}
@@ -71,7 +77,7 @@ class OneShot:
         function = self._file.around(row)
         if function is None:
             return False
-        if code == _TIME and _JOB.search(f"{self._name}/{function.name}"):
+        if code == _TIME and _JOB.search(f"{self._name}/{function.name}") and not self._is_read_in_rounds(report):
             return True
         starts = frozenset(
             (s["row"], s["column"]) for s in report.data.get("sources", ()) if s.get("filename") == self._name
@@ -89,10 +95,21 @@ class OneShot:
                 return False
             # Whose callers are not looked at, a text of which nothing is seen may be a word.
             place = place._replace(unknown=0)
+        alone = code in _LOOSE and self._is_alone is not None and self._is_alone(self._name)
         return 0 < len(sent) <= _MOST and all(
-            _at_the_end(around(system, place._replace(function=where)), loose=recalled or code in _LOOSE)
+            _at_the_end(around(system, place._replace(function=where)), loose=recalled or code in _LOOSE, alone=alone)
             for system, where in sent
         )
+
+    def _is_read_in_rounds(self, report: Report) -> bool:
+        """Whether the rounds of a job read the clock, each for its own request."""
+        reads = [(step.filename, step.row) for step in report.steps if _RETURNED.match(step.message)]
+        reads += [(source["filename"], source["row"]) for source in report.data.get("sources", ())]
+        for name, row in reads:
+            function = self._files.around(name, row)
+            if function is not None and in_loop(function, row):
+                return True
+        return False
 
     def is_single(self, row: int, end: int) -> bool:
         """Whether the text of a statement goes into requests of one question alone, all of them seen."""
@@ -194,10 +211,13 @@ def _follows_question(text: ast.expr, place: Place) -> bool:
     return seen is not None and seen.asked
 
 
-def _at_the_end(seen: Around | None, *, loose: bool) -> bool:
+def _at_the_end(seen: Around | None, *, loose: bool, alone: bool) -> bool:
     if seen is None:
         # Recalled text, or an order, in a request that is no chat: where it stands in it is not to be seen.
         return loose
+    if alone and seen.behind > _SENTENCE and not seen.asked and seen.front < CLOSING:
+        # Nothing of a short text is in front of the order: no two processes share any of it.
+        return False
     if loose and (seen.asked or seen.behind <= CLOSING):
         return True
     # A short text with a value in it is not yet one that is kept stable in front of it.
