@@ -252,6 +252,14 @@ def marking(shape: Shape) -> list[Binding]:
             key = Expr("constant", item.target.span, value="cache_control")
             block = Expr("subscript", item.target.span, items=[item.target, key])
             found.append(replace(item, target=block, value=value))
+    for call in shape.view.calls:
+        # `block.update(MARK)`
+        given = shape.resolve(call.function, call.args[0]).entries if call.args else call.keywords
+        value = given.get("cache_control")
+        if last_part(call.name) == "update" and call.receiver is not None and is_marker(value):
+            key = Expr("constant", call.span, value="cache_control")
+            block = Expr("subscript", call.span, items=[call.receiver, key])
+            found.append(Binding("=", block, value, call.span, call.function, call.conditions))
     shape.view.memo["marking"] = found
     return found
 

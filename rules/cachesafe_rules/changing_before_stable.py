@@ -9,7 +9,7 @@ from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.assembled import assembled_lists
 from cachesafe_rules.blocks import Block, blocks_of, system_contents
 from cachesafe_rules.changing import changing_piece, changing_value, pieces_of
-from cachesafe_rules.excerpts import is_excerpt, live_in_excerpt
+from cachesafe_rules.excerpts import ends_before_request, live_in_excerpt
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, spelt, static_length
 from cachesafe_rules.model import Expr, MessageList, Span
 from cachesafe_rules.needles import CHAT
@@ -159,7 +159,7 @@ class ChangingBeforeStable(Rule):
             *_in_blocks(shape, _moves),
         ]
         named: list[_Found] = []
-        if is_excerpt(shape.view):
+        if ends_before_request(shape):
             live = live_in_excerpt
             named = [*_in_lists(shape, live), *_in_fields(shape, live), *_in_blocks(shape, live)]
         for found in [*certain, *named]:

@@ -156,15 +156,14 @@ class EditedHistory(Rule):
             *first_rewritten(shape),
             *first_swapped(shape),
         ]
-        named = list(first_varied(shape))
-        for span, what, function, messages in [*found, *named]:
+        # What changes by its name alone is told where the file is complete as it stands.
+        named = [(*edit, False) for edit in first_varied(shape)]
+        for span, what, function, messages, seen_to_change in [*((*edit, True) for edit in found), *named]:
             if span not in seen:
                 seen.add(span)
                 yield Report(
                     f"{what}: what was cached of them no longer matches",
                     span,
                     help=_HELP,
-                    data={
-                        "shown": (span, what, function, messages) not in named and is_sent(shape, function, messages)
-                    },
+                    data={"shown": seen_to_change and is_sent(shape, function, messages)},
                 )

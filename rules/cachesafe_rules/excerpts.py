@@ -18,7 +18,7 @@ from cachesafe_rules.patterns import lazy_pattern
 if TYPE_CHECKING:
     from cachesafe_rules.shape import Shape
 
-__all__ = ["handed_chats", "handed_fields", "is_excerpt", "live_in_excerpt", "varies_in_excerpt"]
+__all__ = ["ends_before_request", "handed_chats", "handed_fields", "is_excerpt", "live_in_excerpt", "varies_in_excerpt"]
 
 # What a function is called that works on what is sent, where nothing else in the file speaks of messages.
 _CUTS = frozenset(
@@ -51,12 +51,12 @@ _LASTS = frozenset(
 )  # fmt: skip
 # What a request tells of the moment: another text in the next one.
 _LIVE = frozenset(
-    {"live", "recent", "snapshot", "todo", "todos", "state", "status", "metrics", "ledger", "inventory", "cart",
-     "balance", "scratchpad", "selection", "cursor", "weather", "usage", "progress", "pending", "latest", "current",
-     "diff", "unread", "events", "entities", "devices", "sensors", "readings", "queue", "board", "ticket", "tickets",
-     "stock", "orders", "feed", "now", "active", "open", "memory", "memories", "notes", "results", "retrieved",
-     "summary", "activity", "telemetry", "prices", "score", "scores", "workspace", "clipboard", "screen", "position"}
+    {"live", "recent", "snapshot", "todo", "todos", "state", "status", "metrics", "ledger", "scratchpad", "selection",
+     "cursor", "usage", "progress", "pending", "latest", "diff", "unread", "active", "open", "summary", "telemetry",
+     "clipboard", "screen", "entries", "activity", "score", "inventory", "sensors", "readings"}
 )  # fmt: skip
+# An object of which only what is read from it tells something.
+_OBJECTS = frozenset({"state", "self.state", "status", "screen"})
 _BEGINS = frozenset({"init", "start", "reset", "new", "create", "begin", "open", "setup", "initial", "make", "ensure"})
 _EDITS = frozenset({"insert", "appendleft", "pop", "popleft", "remove", "clear", "reverse", "append", "extend"})
 _FIELDS = frozenset(
@@ -66,12 +66,21 @@ _FIELDS = frozenset(
 )  # fmt: skip
 
 _NONE = Expr("constant", Span("", 0, 0, 0, 0))
+# Methods that are given the messages without a name.
+_INVOKES = frozenset({"invoke", "ainvoke", "astream", "chat", "achat", "stream_chat", "generate", "agenerate"})
 _Root = tuple[Expr, str, Span, tuple[Condition, ...]]
 
 
 def is_excerpt(view: ModuleView) -> bool:
     """Whether a file is short enough to be one."""
     return 0 < view.rows <= SHORT_FILE
+
+
+def ends_before_request(shape: Shape) -> bool:
+    """Whether nothing in an excerpt asks a model: where a request is seen, so is what changes between two of them."""
+    if not is_excerpt(shape.view) or any(request.call is not None for request in shape.requests):
+        return False
+    return not any(call.args and last_part(call.name) in _INVOKES for call in shape.view.calls)
 
 
 def handed_chats(shape: Shape) -> Iterator[_Root]:
@@ -198,7 +207,7 @@ def handed_fields(shape: Shape) -> Iterator[tuple[dict[str, Expr], str, Span, tu
 def varies_in_excerpt(shape: Shape, function: str, content: Expr) -> str | None:
     """What in a text of an excerpt is not the same for each request, as far as names say: a parameter, an attribute, or
     what a call gives back; None for constants and for what is named like a text of the program."""
-    if not is_excerpt(shape.view) or not name_words(last_part(function)).isdisjoint(_BEGINS):
+    if not ends_before_request(shape) or not name_words(last_part(function)).isdisjoint(_BEGINS):
         return None
     seen: set[str] = set()
     stack = [content]
@@ -209,6 +218,9 @@ def varies_in_excerpt(shape: Shape, function: str, content: Expr) -> str | None:
                 continue
             seen.add(name)
             if not _LASTS.isdisjoint(name_words(last_part(name))) or part.name in ("self", "cls"):
+                continue
+            if is_history(part) or last_part(name) in _OF_MESSAGE:
+                # Its own text once more.
                 continue
             bound = [b for b in shape.bindings(function, part) if b.value is not None]
             if part.kind == "attribute":
@@ -235,6 +247,8 @@ def live_in_excerpt(shape: Shape, function: str, content: Expr) -> str | None:
                 continue
             seen.add(name)
             bound = [b.value for b in shape.bindings(function, part) if b.function and b.value is not None]
+            if name in _OBJECTS:
+                continue
             if not _LIVE.isdisjoint(name_words(last_part(name))) and _LASTS.isdisjoint(name_words(last_part(name))):
                 held = shape.is_parameter(function, part) or part.kind == "attribute"
                 called = part.call is not None and part.call.receiver is not None

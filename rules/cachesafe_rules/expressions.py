@@ -24,7 +24,7 @@ __all__ = [
 # What holds the earlier messages of a chat, by the last part of its name.
 _HISTORY = lazy_pattern(
     r"^_*(?:[a-z]+_)*(?:messages|msgs|history|histories|conversation|dialogue?|turns|transcript|chat_log|contents|"
-    r"input_items|chat_turns|convo)$"
+    r"input_items|chat_turns|convo|trajectory|exchanges)$|^chat$"
 )
 # Lists of that name that are something else than the chat.
 _NOT_HISTORY = lazy_pattern(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from cachesafe_rules.changing import changing_value
-from cachesafe_rules.excerpts import is_excerpt, varies_in_excerpt
+from cachesafe_rules.excerpts import ends_before_request, is_excerpt, varies_in_excerpt
 from cachesafe_rules.expressions import is_history, last_part, spelt, walk
 from cachesafe_rules.growing_front import answered_requests
 from cachesafe_rules.history_edits import Edit, is_content, is_free, senders
@@ -16,6 +16,7 @@ from cachesafe_rules.shape import Request, Shape
 from cachesafe_rules.told_state import told_state
 from cachesafe_rules.turn_state import state_in
 from cachesafe_rules.turns import is_side_call
+from cachesafe_rules.volatile import volatile_in
 
 __all__ = ["first_rewritten", "first_swapped", "first_varied"]
 
@@ -38,6 +39,9 @@ def first_rewritten(shape: Shape) -> Iterator[Edit]:
             continue
         if any(_is_cut(part) for part in walk(write.value)):
             # What stands behind a marker in it is taken off.
+            continue
+        if ends_before_request(shape) and volatile_in(shape, write.function, write.value):
+            # A value that changes by itself is told where it reaches the system message.
             continue
         found = changing_value(shape, write.function, write.value)
         found = found or state_in(shape, write.function, write.value, write.conditions)

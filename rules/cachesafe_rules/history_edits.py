@@ -326,11 +326,17 @@ def _is_left_in(shape: Shape, function: str, conditions: tuple[Condition, ...], 
     at = next((n for n, condition in enumerate(conditions) if condition.test is test), None)
     return (
         at is not None
-        and is_history(test)
+        and is_history(_whole_of(shape, function, test))
         and any(
             c.kind == "left" and c.test is not None and _is_size(shape, function, c.test) for c in conditions[at + 1 :]
         )
     )
+
+
+def _whole_of(shape: Shape, function: str, test: Expr) -> Expr:
+    """The list that `results = [m for m in history if …]` was picked from."""
+    value = shape.resolve(function, test)
+    return value.generators[0].iterable if value.kind == "comprehension" else test
 
 
 def _is_size(shape: Shape, function: str, test: Expr) -> bool:

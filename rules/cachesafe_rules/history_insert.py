@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.assembled import assembled_lists, role_and_content
 from cachesafe_rules.changing import changing_value
-from cachesafe_rules.excerpts import is_excerpt, varies_in_excerpt
+from cachesafe_rules.excerpts import ends_before_request, is_excerpt, varies_in_excerpt
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, spelt, walk, words_of_name
 from cachesafe_rules.growing_front import grows_in_front, is_stored, put_in_front
 from cachesafe_rules.kept import holds_sent
@@ -239,7 +239,7 @@ def _varies(shape: Shape, call: Call) -> bool:
         return True
     if changing_value(shape, call.function, content) is not None:
         return True
-    if role == "system" and not _index(call) and not is_excerpt(shape.view):
+    if role == "system" and not _index(call) and (is_stored(shape, call) or not ends_before_request(shape)):
         return is_stored(shape, call)
     if not _is_plain_system(shape, call.function, role, content) and varies_in_excerpt(shape, call.function, content):
         return True

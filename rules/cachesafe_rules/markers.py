@@ -243,12 +243,35 @@ def marked_by_statements(shape: Shape) -> Iterator[list[Marker]]:
     for function in shape.view.functions:
         found: list[tuple[int, Marker]] = []
         for item in marking(shape):
-            if item.function != function or item.conditions or item.target is None or item.value is None:
+            if item.function != function or item.target is None or item.value is None:
                 continue
-            place = _place_of(shape, function, item.target.items[0])
+            place, times = _place_of(shape, function, item.target.items[0]), 1
+            for condition in item.conditions:
+                times *= _turns_of(shape, function, condition)
+            if place is None and times > 1:
+                place = next((n for c in item.conditions if c.test and (n := _place_of(shape, function, c.test))), None)
             if place is not None:
-                found.append((place, Marker(item.span, _ttl(shape, function, item.value), item.value)))
+                found += [(place, Marker(item.span, _ttl(shape, function, item.value), item.value))] * times
+        for binding in shape.view.bindings:
+            # `body["system"] = [{…, "cache_control": …}]`
+            key = binding.target.items[1].value if binding.target and binding.target.kind == "subscript" else None
+            if key in _ORDER and binding.function == function and binding.value is not None and not binding.conditions:
+                below = markers_below(shape, function, binding.value)
+                found += [(_ORDER.index(str(key)), marker) for marker in below]
         yield [marker for _, marker in sorted(found, key=lambda one: (one[0], one[1].span))]
+
+
+def _turns_of(shape: Shape, function: str, condition: Condition) -> int:
+    """How often a loop goes round a marker: 3 for `for m in messages[-3:]`; 0 where it is not known to be reached."""
+    over = condition.test
+    if condition.kind != "for" or over is None:
+        return 0
+    if over.kind == "subscript" and over.items[1].kind == "slice":
+        lower, upper, _ = (shape.resolve(function, item) for item in over.items[1].items)
+        first = lower.items[0].value if lower.kind == "operation" and lower.name == "-" else lower.value
+        if isinstance(first, int) and upper.kind == "constant" and upper.value is None:
+            return min(abs(first), _MOST) if first else 0
+    return known_length(shape, function, over) or 0
 
 
 def _place_of(shape: Shape, function: str, block: Expr) -> int | None:

@@ -232,7 +232,9 @@ def _of_another(shape: Shape, request: Request, part: Part) -> bool:
     own = {(id(condition.test), condition.negated) for condition in request.conditions}
     branches = {(id(c.test), c.negated) for c in part.conditions if c.kind == "if"} - own
     return any(
-        other.function == part.function and not branches.isdisjoint({(id(c.test), c.negated) for c in other.conditions})
+        not other.partial
+        and other.function == part.function
+        and not branches.isdisjoint({(id(c.test), c.negated) for c in other.conditions})
         for other in shape.requests
     )
 

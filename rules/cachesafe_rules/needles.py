@@ -17,7 +17,7 @@ CHAT = (
 SHORT_FILE = 40
 # A short file that ends before the request holds one of these where it holds messages or parts of a request.
 IN_EXCERPTS = (
-    b"messages", b"history", b"tools", b"turns", b"conversation", b"transcript", b"contents", b"model", b"convo",
+    b"messages", b"history", b"tools", b"turns", b"conversation", b"transcript", b"contents", b"convo",
 )  # fmt: skip
 MARKERS = (b"cache_control", b"cachePoint")
 TOOLS = (b"tools=", b'tools"', b"tools'", b"bind_tools", b'"properties"', b"'properties'", b'"required"', b"'required'")

@@ -42,6 +42,8 @@ def _mode(shape: Shape, part: Part, condition: Condition) -> str | None:
     if condition.kind != "if" or test is None or is_setup(part.function):
         return None
     asked = test.items[0] if test.kind == "operation" and test.items else test
+    if _is_set_from_outside(shape, part.function, asked):
+        return asked.name
     if asked.kind != "attribute" or _MODES.isdisjoint(name_words(last_part(asked.name))):
         return None
     bound = shape.bindings(part.function, asked)
@@ -49,11 +51,21 @@ def _mode(shape: Shape, part: Part, condition: Condition) -> str | None:
     return None if own and all(not b.function or is_setup(b.function) for b in bound) else asked.name
 
 
+def _is_set_from_outside(shape: Shape, function: str, asked: Expr) -> bool:
+    """`goal = None` in the class, and nothing in the excerpt that sets it: the session does, while it runs."""
+    if asked.kind != "attribute" or not (asked.name or "").startswith("self."):
+        return False
+    last = last_part(asked.name)
+    declared = [b.value for b in shape.view.bindings if b.target is not None and b.target.name == last and b.value]
+    return not shape.bindings(function, asked) and any(v.kind == "constant" and v.value is None for v in declared)
+
+
 def _written(shape: Shape, part: Part, sends: str) -> Iterator[tuple[Span, str, str]]:
     name = part.expr.name or ""
-    changed = [(b.span, b.function) for b in shape.bindings(part.function, part.expr)]
+    # Under a test it may happen once.
+    changed = [(b.span, b.function) for b in shape.bindings(part.function, part.expr) if not b.conditions]
     changed += [(c.span, c.function) for c in shape.mutations(part.function, part.expr)
-                if last_part(c.name) in _GROWS]  # fmt: skip
+                if last_part(c.name) in _GROWS and not c.conditions]  # fmt: skip
     for span, function in sorted(changed):
         verbs = name_words(last_part(function))
         if function and function != sends and not is_setup(function) and _SETS_UP.isdisjoint(verbs):

@@ -219,7 +219,11 @@ def _sliced(shape: Shape) -> Iterator[_Found]:
             continue
         if begins(shape, part):
             continue
-        if not is_history(expr.items[0]) and not _of_history(shape, part.function, expr.items[0]):
+        if not (
+            is_history(expr.items[0])
+            or _of_history(shape, part.function, expr.items[0])
+            or _becomes_history(shape, part.function, expr)
+        ):
             continue
         if is_short(shape, part):
             continue
@@ -236,6 +240,14 @@ def _of_history(shape: Shape, function: str, expr: Expr) -> bool:
     if value.kind == "comprehension":
         return is_history(value.generators[0].iterable)
     return value is not expr and is_history(value)
+
+
+def _becomes_history(shape: Shape, function: str, expr: Expr) -> bool:
+    """`messages = store.fetch(user)[-10:]`: what was read is called a chat from there on."""
+    call = expr.items[0].call
+    return call is not None and any(
+        item.value is expr and item.function == function and is_history(item.target) for item in shape.view.bindings
+    )
 
 
 def _drops_first(expr: Expr) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.excerpts import is_excerpt
+from cachesafe_rules.excerpts import ends_before_request
 from cachesafe_rules.expressions import is_history, last_part, name_words
 from cachesafe_rules.history_edits import unguarded_callers
 from cachesafe_rules.kept import holds_sent
@@ -175,7 +175,7 @@ def _is_each_turn(shape: Shape, found: MessageList) -> bool:
     if any(_stands_in(shape, request, found) for request in shape.requests):
         return False
     callers = shape.callers(found.function)
-    if is_excerpt(shape.view) and (not callers or not all(is_setup(call.function) for call in callers)):
+    if ends_before_request(shape) and all(not is_setup(c.function) and not c.conditions for c in callers):
         # Who else calls it is not seen; what it gives back goes on with the end of the chat.
         return True
     if not all(map(is_trivial, found.conditions)):

@@ -182,7 +182,12 @@ def _lists(shape: Shape) -> Iterator[tuple[Expr, str, str]]:
             for key in _SCHEMA:
                 if key in fields:
                     yield fields[key], display.function, f"a schema's {key}"
-    senders = {request.function for request in shape.requests}
+    assigned = {binding.span for binding in shape.view.bindings if binding.operator == "="}
+    for request in shape.requests:
+        if request.partial and request.span not in assigned:
+            for key in FIELDS & request.fields.keys():
+                yield request.fields[key], request.function, "the tools"
+    senders = {request.function for request in shape.requests if not request.partial}
     for binding in shape.view.bindings:
         target = binding.target
         if (

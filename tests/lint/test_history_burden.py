@@ -140,7 +140,7 @@ QUIET = {
     "list looked at": ("CSF302", _insert("if len(messages) > 1: return None")),
     "first message looked at": ("CSF302", _insert("if messages[0]['role'] == 'user': return None")),
     "fixed text": ("CSF302", _insert(text="rules")),
-    "not sent": ("CSF302", _insert(sent="len(messages)")),
+    "not sent": ("CSF302", "\n" * 41 + _insert(sent="len(messages)")),
     "not stored": ("CSF302", KEEP.format(kept="print(text)")),
     "history that nobody need give": ("CSF302", FIRST.format(default="=None", text="text")),
     "the program's plan first": ("CSF302", FIRST.format(default="", text="text_plan")),

@@ -309,7 +309,7 @@ def test_text_that_is_not_on_disk_is_not_mixed_with_what_is(project: Path, cache
 def test_what_a_large_run_left_unparsed_is_parsed_in_a_small_one(
     project: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    write(project, {"broken.py": "messages = (\n"})
+    write(project, {"broken.py": "messages = (\n" + "\n" * 50})
     with monkeypatch.context() as patch:
         patch.setattr("pytest_cachesafe.lint.pipeline._PARSE_ALL_BYTES", 10)
         assert places(lint([project]).findings) == BOTH
