@@ -250,6 +250,15 @@ def _in_fields(shape: Shape, changes: _Changes) -> Iterator[_Found]:
             if field not in request.fields:
                 continue
             text = shape.resolve(request.function, request.fields[field])
+            if (grown := _grown(shape, request, request.fields[field])) is not None and chat:
+                yield _Found(
+                    request.function,
+                    grown,
+                    f"{spelt(request.fields[field])}, which grows,",
+                    f"the history ({chat})",
+                    chat,
+                )
+                continue
             if text.kind == "list":
                 # Blocks are looked at by themselves.
                 continue
@@ -259,6 +268,14 @@ def _in_fields(shape: Shape, changes: _Changes) -> Iterator[_Found]:
                 continue
             elif chat and (what := changes(shape, request.function, request.fields[field])):
                 yield _Found(request.function, text.span, what, f"the history ({chat})", chat)
+
+
+def _grown(shape: Shape, request: Request, text: Expr) -> Span | None:
+    """Where the function that sends a system text adds something to it that the object keeps: `self.system += …`."""
+    if text.kind != "attribute" or not (text.name or "").startswith("self."):
+        return None
+    bound = shape.bindings(request.function, text)
+    return next((b.span for b in bound if b.operator == "+=" and b.function == request.function), None)
 
 
 def _moves(shape: Shape, function: str, text: Expr) -> str | None:

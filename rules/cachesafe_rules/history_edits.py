@@ -39,6 +39,7 @@ _TAKEN_OFF = frozenset(
     {"content", "reasoning_content", "reasoning", "thinking", "images", "image", "tool_calls", "reasoning_details",
      "audio", "attachments"}
 )  # fmt: skip
+_TO_FIT = "earlier messages are cut to what the others leave"
 _DISTANCE = "earlier messages change with their distance from the end"
 
 
@@ -141,6 +142,9 @@ def assigned(shape: Shape) -> Iterator[Edit]:
             if _in_batches(shape, binding, _over(test)):
                 continue
             index = _index_of(test, element)
+            if any(p.kind == "subscript" and _is_cut_to_fit(shape, function, p) for p in walk(value)):
+                yield binding.span, _TO_FIT, function, _over(test)
+                continue
             whole = _over(messages.generators[0].iterable) if messages.generators else messages
             if (
                 ends_before(shape, function, test)
@@ -196,7 +200,7 @@ def _changed(
     """What makes a message another one in the next request, None where it stays the same."""
     for part in walk(element):
         if part.kind == "subscript" and _is_cut_to_fit(shape, function, part):
-            return "earlier messages are cut to what the others leave"
+            return _TO_FIT
         if index and part.kind == "operation" and part.name == "-" and from_end(shape, function, part, index):
             return _DISTANCE
         border = index and part.kind == "conditional" and is_border(shape, function, part.items[0], index)

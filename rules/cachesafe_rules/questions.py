@@ -4,7 +4,7 @@ given of that."""
 from __future__ import annotations
 
 from cachesafe_rules.assembled import role_and_content
-from cachesafe_rules.expressions import is_constant_name, last_part, name_words, walk, words_of_name
+from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, walk, words_of_name
 from cachesafe_rules.model import Expr
 from cachesafe_rules.shape import Shape
 
@@ -35,6 +35,8 @@ def is_asked(shape: Shape, function: str, expr: Expr) -> bool:
         # `question.strip()`, `embed(question)`
         inner = [*call.args, *([call.receiver] if call.receiver is not None else [])]
         return any(is_asked(shape, function, item) for item in inner)
+    if expr.kind in ("attribute", "subscript") and any(_is_newest(part) for part in walk(expr)):
+        return True
     if expr.kind not in ("name", "attribute") or is_constant_name(expr):
         return False
     if expr.kind == "name" and (function, expr.name or "") in _questions(shape):
@@ -43,6 +45,15 @@ def is_asked(shape: Shape, function: str, expr: Expr) -> bool:
         value = shape.resolve(function, expr, 1)
         return value is not expr and value.kind != "constant" and is_asked(shape, function, value)
     return bool(function) and not _NAMED.isdisjoint(words_of_name(expr)) and len(words_of_name(expr)) < 3
+
+
+def _is_newest(expr: Expr) -> bool:
+    """`messages[-1]`."""
+    if expr.kind != "subscript" or not is_history(expr.items[0]):
+        return False
+    index = expr.items[1]
+    minus = index.kind == "operation" and index.name == "-" and len(index.items) == 1 and index.items[0].value == 1
+    return minus or index.value == -1
 
 
 def holds_question(shape: Shape, function: str, expr: Expr) -> str | None:

@@ -40,6 +40,7 @@ _OF_MESSAGES = frozenset(
 )  # fmt: skip
 # What asks something of messages, or takes one of them, and sends none.
 _LOOKS = frozenset({"next", "any", "all", "sum", "len", "max", "min", "join", "set", "str", "print", "dict"})
+_OVERRIDDEN = frozenset({"tools", "model", "system_prompt", "system_message", "model_settings"})
 _DEPTH = 12
 
 
@@ -210,6 +211,10 @@ class Shape:
             self.requests.append(
                 Request(self._with_config(fields, call.function), call.function, call.span, call.conditions, call)
             )
+
+        elif last_part(call.name) == "override" and not _OVERRIDDEN.isdisjoint(fields):
+            # A middleware's request, whose messages stay as they were.
+            self.requests.append(Request(fields, call.function, call.span, call.conditions, partial=True))
 
     def _request_dict(self, display: Display) -> None:
         fields = display.expr.entries
