@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cachesafe_rules.expressions import last_part, walk
+from cachesafe_rules.expressions import is_history, last_part, walk
 from cachesafe_rules.model import Condition, Expr
 from cachesafe_rules.shape import Shape
 
@@ -45,6 +45,11 @@ def _members(shape: Shape, function: str, expr: Expr) -> Expr:
 def _counts_from_end(shape: Shape, function: str, expr: Expr) -> bool:
     """`len(messages) - 5`, and a name for it."""
     if expr.call is not None and last_part(expr.call.name) == "max":
+        # `max(i for i, m in enumerate(messages) if m["role"] == "user")`: the newest message of its kind.
+        made = expr.call.args[0] if len(expr.call.args) == 1 else expr
+        over = made.generators[0].iterable.call if made.kind == "comprehension" else None
+        if over is not None and over.name == "enumerate" and over.args and is_history(over.args[0]):
+            return True
         return any(_counts_from_end(shape, function, arg) for arg in expr.call.args)
     value = shape.resolve(function, expr)
     if value is not expr and value.call is not None:

@@ -193,6 +193,8 @@ def _of_messages(shape: Shape, function: str, value: Expr) -> str | None:
             continue
         for given in (*part.call.args, *part.call.keywords.values()):
             whole = shape.resolve(function, given)
+            if part.call.name == "len" and is_history(given):
+                return f"worked out from len({spelt(given)})"
             newest = whole.kind == "list" and any(takes_turn(shape, function, item) for item in whole.items)
             if newest or (
                 given.kind in ("name", "attribute") and is_history(given) and _is_hash(shape, function, part.call)

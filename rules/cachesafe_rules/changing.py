@@ -209,6 +209,8 @@ def _inside(shape: Shape, function: str, part: Expr, depth: int) -> Iterator[str
     call = part.call
     if call is not None:
         given = (*call.args, *call.keywords.values())
+        if call.name == "len" and call.args and is_history(call.args[0]):
+            yield f"len({call.args[0].name or '…'})"
         if not _SELECTING.isdisjoint(name_words(call.name)) and any(takes_turn(shape, function, arg) for arg in given):
             yield f"{call.name}()"
         yield holds_question(shape, function, part)

@@ -9,7 +9,7 @@ from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.assembled import assembled_lists
 from cachesafe_rules.blocks import Block, blocks_of, system_contents
 from cachesafe_rules.changing import changing_piece, changing_value, pieces_of
-from cachesafe_rules.excerpts import ends_before_request, live_in_excerpt
+from cachesafe_rules.excerpts import ends_before_request, labelled_in_excerpt, live_in_excerpt, varies_in_excerpt
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, spelt, static_length
 from cachesafe_rules.model import Expr, MessageList, Span
 from cachesafe_rules.needles import CHAT
@@ -160,8 +160,7 @@ class ChangingBeforeStable(Rule):
         ]
         named: list[_Found] = []
         if ends_before_request(shape):
-            live = live_in_excerpt
-            named = [*_in_lists(shape, live), *_in_fields(shape, live), *_in_blocks(shape, live)]
+            named = [*_in_lists(shape, _by_name), *_in_fields(shape, _by_name), *_in_blocks(shape, _by_name)]
         for found in [*certain, *named]:
             if found.span not in seen:
                 seen.add(found.span)
@@ -220,7 +219,14 @@ def _in_lists(shape: Shape, changes: _Changes) -> Iterator[_Found]:
                 star = item.expr.items[0] if item.expr.kind == "star" else item.expr
                 if not is_history(star) and (what := changes(shape, found.function, star)):
                     yield _Found(found.function, item.expr.span, what, *behind)
-            elif item.content is not None and (what := changes(shape, found.function, item.content)):
+            elif (item.content is not None and (what := changes(shape, found.function, item.content))) or (
+                # What the user is made to say in front of the chat is brought by the turn.
+                changes is _by_name
+                and item.role == "user"
+                and behind[1]
+                and item.content is not None
+                and (what := varies_in_excerpt(shape, found.function, item.content))
+            ):
                 yield _Found(found.function, item.expr.span, what, *behind)
 
 
@@ -231,6 +237,8 @@ def _stable_behind(shape: Shape, found: MessageList, number: int) -> tuple[str, 
         star = later.expr.items[0] if later.expr.kind == "star" else later.expr
         if star.kind == "operation" and star.name == "or":
             # `*(history or [])`
+            star = star.items[0]
+        if star.kind == "subscript" and star.items[1].kind == "slice":
             star = star.items[0]
         if later.role == "*" and is_history(star):
             return f"the history ({spelt(star)})", spelt(star), star.span.row
@@ -268,6 +276,13 @@ def _in_fields(shape: Shape, changes: _Changes) -> Iterator[_Found]:
                 continue
             elif chat and (what := changes(shape, request.function, request.fields[field])):
                 yield _Found(request.function, text.span, what, f"the history ({chat})", chat)
+
+
+def _by_name(shape: Shape, function: str, text: Expr) -> str | None:
+    """What an excerpt calls something of the moment."""
+    return live_in_excerpt(shape, function, text) or labelled_in_excerpt(
+        shape, function, pieces_of(shape, function, text)
+    )
 
 
 def _grown(shape: Shape, request: Request, text: Expr) -> Span | None:
@@ -320,8 +335,14 @@ def _in_blocks(shape: Shape, changes: _Changes) -> Iterator[_Found]:
         for number, block in enumerate(blocks[:-1]):
             changing = (changes(shape, where, text) for text, where in block.texts)
             what = next((found for found in changing if found), None)
-            if what and sum(_fixed_length(shape, later) for later in blocks[number + 1 :]) >= _ENOUGH:
+            later = blocks[number + 1 :]
+            marked = any(one.marker is not None and not _texts_change(shape, one, changes) for one in later)
+            if what and (marked or sum(_fixed_length(shape, one) for one in later) >= _ENOUGH):
                 yield _Found(block.function, block.span, what, "a fixed block")
+
+
+def _texts_change(shape: Shape, block: Block, changes: _Changes) -> bool:
+    return any(changes(shape, where, text) for text, where in block.texts)
 
 
 def _fixed_length(shape: Shape, block: Block) -> int:

@@ -7,39 +7,37 @@ where the file is complete as it stands.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, walk
-from cachesafe_rules.model import Condition, Expr, ModuleView, Span
+from cachesafe_rules.model import Call, Condition, Expr, ModuleView, Span
 from cachesafe_rules.needles import SHORT_FILE
 from cachesafe_rules.patterns import lazy_pattern
 
 if TYPE_CHECKING:
     from cachesafe_rules.shape import Shape
 
-__all__ = ["ends_before_request", "handed_chats", "handed_fields", "is_excerpt", "live_in_excerpt", "varies_in_excerpt"]
+__all__ = [
+    "ends_before_request",
+    "handed_chats",
+    "handed_fields",
+    "is_excerpt",
+    "labelled_in_excerpt",
+    "live_in_excerpt",
+    "varies_in_excerpt",
+]
 
 # What a function is called that works on what is sent, where nothing else in the file speaks of messages.
 _CUTS = frozenset(
-    {
-        "trim",
-        "window",
-        "truncate",
-        "prune",
-        "build",
-        "prepare",
-        "compact",
-        "shrink",
-        "clip",
-        "assemble",
-        "compose",
-        "fit",
-    }
-)
+    {"trim", "window", "truncate", "prune", "build", "prepare", "compact", "shrink", "clip", "assemble", "compose",
+     "fit", "keep", "recent", "limit", "drop", "slide", "shorten"}
+)  # fmt: skip
 # What shows, keeps or counts messages.
 _LOOKS = lazy_pattern(
-    r"(?:^|_)(?:log|print|show|preview|display|export|dump|save|store|count|title|tail|last|latest|recent|find|search|"
+    r"(?:^|_)(?:log|print|show|preview|display|export|dump|save|store|count|title|tail|last|latest|find|search|"
     r"test|assert|replay|stats|metrics|digest|hash|key|view|ui|audit|trace|debug|filter)(?:_|$)"
 )
 _OF_MESSAGE = frozenset({"role", "content", "tool_calls", "tool_call_id"})
@@ -57,6 +55,12 @@ _LIVE = frozenset(
 )  # fmt: skip
 # An object of which only what is read from it tells something.
 _OBJECTS = frozenset({"state", "self.state", "status", "screen"})
+# What a text says in front of something that another request finds changed.
+_LABEL = lazy_pattern(
+    r"\b(?:current(?!ly (?:in|on|using))|now|present|live|latest|recent|open|so far|left|remaining|unread|pending|"
+    r"active|state|status|progress|todos?|snapshot|readings?|scratchpad|score|tokens|used)\b[\w \-']{0,30}[:=>]\s*$",
+    re.IGNORECASE,
+)
 _BEGINS = frozenset({"init", "start", "reset", "new", "create", "begin", "open", "setup", "initial", "make", "ensure"})
 _EDITS = frozenset({"insert", "appendleft", "pop", "popleft", "remove", "clear", "reverse", "append", "extend"})
 _FIELDS = frozenset(
@@ -155,9 +159,18 @@ def _speaks_of_messages(view: ModuleView) -> bool:
     around = [*(b.conditions for b in view.bindings), *(call.conditions for call in view.calls)]
     roots += [c.test for conditions in around for c in conditions if c.test is not None]
     roots += [arg for call in view.calls for arg in (*call.args, *call.keywords.values())]
+    if any(_is_kept_chat(call) for call in view.calls):
+        return True
     return any(_is_of_message(part) for root in roots for part in walk(root)) or any(
         last_part(call.name).endswith("Message") or _OF_MESSAGE.intersection(call.keywords) for call in view.calls
     )
+
+
+def _is_kept_chat(call: Call) -> bool:
+    """`self.messages.append(message)`"""
+    receiver = call.receiver
+    named = receiver is not None and (receiver.name or "").startswith("self.") and is_history(receiver)
+    return named and last_part(call.name) in ("append", "extend") and "log" not in name_words(call.function)
 
 
 def _is_of_message(expr: Expr) -> bool:
@@ -255,6 +268,24 @@ def live_in_excerpt(shape: Shape, function: str, content: Expr) -> str | None:
                 if (held and not _is_only_constructed(shape, function, part)) or called:
                     return f"{name}()" if part.call is not None else name
             stack += bound
+    return None
+
+
+def labelled_in_excerpt(shape: Shape, function: str, pieces: Sequence[Expr]) -> str | None:
+    """What a text calls the present state right in front of it: `Current page: {state.url}`."""
+    if not is_excerpt(shape.view):
+        return None
+    for before, piece in pairwise(pieces):
+        if before.kind != "constant" or not isinstance(before.value, str) or not _LABEL.search(before.value):
+            continue
+        if piece.kind == "constant" or is_constant_name(piece):
+            continue
+        root = (piece.name or "").partition(".")[0] if piece.kind in ("name", "attribute") else ""
+        known = shape.view.functions.get(function)
+        given = known is not None and root in known.parameters and root not in ("self", "cls", "config", "settings")
+        called = piece.call is not None
+        if given or called or (root == "self" and not _is_only_constructed(shape, function, piece)):
+            return piece.name or (f"{piece.call.name}()" if piece.call is not None else None)
     return None
 
 

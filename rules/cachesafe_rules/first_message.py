@@ -59,6 +59,26 @@ def first_varied(shape: Shape) -> Iterator[Edit]:
             found = varies_in_excerpt(shape, write.function, write.value)
             if found is not None:
                 yield write.span, f"the first message is rewritten with {found}", write.function, write.messages
+    yield from _put_into_first(shape)
+
+
+def _put_into_first(shape: Shape) -> Iterator[Edit]:
+    """`for m in messages: if m["role"] == "user": m["content"] = f"{note}{m['content']}"; break`."""
+    for binding in shape.view.bindings if ends_before_request(shape) else ():
+        target, value = binding.target, binding.value
+        if target is None or value is None or not target.items or not is_content(target):
+            continue
+        for condition in binding.conditions:
+            over, element = condition.test, condition.target
+            if condition.kind != "for" or over is None or element is None or not is_history(over):
+                continue
+            if target.items[0].name != element.name or not is_free(shape, binding.function, binding.conditions):
+                continue
+            names = [part for part in walk(value) if part.kind in ("name", "attribute") and part.name != element.name]
+            other = Expr("fstring", value.span, items=names)
+            found = varies_in_excerpt(shape, binding.function, other) if any(map(is_content, walk(value))) else None
+            if found is not None and holds_sent(shape, binding.function, over):
+                yield binding.span, f"an earlier message is rewritten with {found}", binding.function, over
 
 
 def first_swapped(shape: Shape) -> Iterator[Edit]:

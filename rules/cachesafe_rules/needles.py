@@ -18,6 +18,7 @@ SHORT_FILE = 40
 # A short file that ends before the request holds one of these where it holds messages or parts of a request.
 IN_EXCERPTS = (
     b"messages", b"history", b"tools", b"turns", b"conversation", b"transcript", b"contents", b"convo",
+    b'"role"', b"'role'", b"role=",
 )  # fmt: skip
 MARKERS = (b"cache_control", b"cachePoint")
 TOOLS = (b"tools=", b'tools"', b"tools'", b"bind_tools", b'"properties"', b"'properties'", b'"required"', b"'required'")

@@ -41,6 +41,7 @@ _OF_MESSAGES = frozenset(
 # What asks something of messages, or takes one of them, and sends none.
 _LOOKS = frozenset({"next", "any", "all", "sum", "len", "max", "min", "join", "set", "str", "print", "dict"})
 _OVERRIDDEN = frozenset({"tools", "model", "system_prompt", "system_message", "model_settings"})
+_RUNS = frozenset({"run", "run_sync", "run_streamed"})
 _DEPTH = 12
 
 
@@ -235,6 +236,9 @@ class Shape:
         for call in self.view.calls:
             if call.args and last_part(call.name) in SEND and (is_history(call.args[0]) or call.args[0].kind == "list"):
                 self._visit(call.args[0], call.function, call.span, call.conditions, seen)
+            elif last_part(call.name) in _RUNS and "Runner" in call.name and len(call.args) > 1:
+                # `Runner.run(agent, items)` of the Agents SDK.
+                self._visit(call.args[1], call.function, call.span, call.conditions, seen)
         for found in self.view.lists:
             if found.expr is not None and _is_request_list(found):
                 self._visit(found.expr, found.function, found.span, found.conditions, seen)

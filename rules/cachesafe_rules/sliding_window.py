@@ -14,6 +14,7 @@ from cachesafe_rules.queried_windows import forgotten, reads_newest_rows
 from cachesafe_rules.shape import Part, Shape, shape_of
 from cachesafe_rules.side_lists import only_asked_about
 from cachesafe_rules.turns import is_side_call, overflow_guarded
+from cachesafe_rules.volatile import volatile_in
 from cachesafe_rules.window_memories import configured, reads_last
 
 __all__ = ["SlidingWindow"]
@@ -193,6 +194,9 @@ def is_tail(expr: Expr) -> bool:
         lower = lower.call.args[-1]
     if lower.kind == "constant":
         return isinstance(lower.value, int) and lower.value < -1
+    if lower.kind == "operation" and lower.name == "*" and _is_negative(lower.items[0]):
+        # `[-2 * turns:]`
+        return True
     if lower.kind != "operation" or lower.name != "-":
         return False
     first = lower.items[0]
@@ -200,6 +204,12 @@ def is_tail(expr: Expr) -> bool:
         # As many as were just added: the rest is at hand elsewhere.
         return False
     return len(lower.items) == 1 or (first.call is not None and first.call.name == "len")
+
+
+def _is_negative(expr: Expr) -> bool:
+    if expr.kind == "operation":
+        return expr.name == "-" and len(expr.items) == 1
+    return isinstance(expr.value, int) and expr.value < 0
 
 
 # A place, how it is told, the function, what the list is called there, first before it is cut, and how many messages
@@ -348,9 +358,23 @@ def _bounded(shape: Shape) -> Iterator[tuple[Span, str]]:
             reads_newest_rows(shape, part) and _free(shape, part.function, part.conditions) and not begins(shape, part)
         ):
             yield part.expr.span, "the query of the newest rows"
+    yield from _aged(shape)
     for part in forgotten(shape):
         if not overflow_guarded(shape, part.function, part.conditions):
             yield part.span, f"RemoveMessage of {spelt(part.expr.items[0])}[…]"
+
+
+def _aged(shape: Shape) -> Iterator[tuple[Span, str]]:
+    """`[m for m in history if m["at"] > now - HOUR]`: what is older drops out, one message after the other."""
+    for part in shape.parts:
+        expr = part.expr
+        if expr.kind != "comprehension" or not is_history(expr.generators[0].iterable):
+            continue
+        if not _free(shape, part.function, part.conditions) or begins(shape, part):
+            continue
+        for test in expr.generators[0].tests:
+            if test.kind == "operation" and any(volatile_in(shape, part.function, side) for side in test.items):
+                yield expr.span, f"the age of {spelt(expr.generators[0].iterable)}"
 
 
 def _is_cut_again(shape: Shape, read: Part) -> bool:

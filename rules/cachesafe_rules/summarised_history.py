@@ -109,7 +109,7 @@ class SummarisedHistory(Rule):
     def check(self, context: Context) -> Iterator[Report]:
         shape = shape_of(context.view)
         seen: set[Span] = set()
-        for call, found in _calls(shape):
+        for call, found in [*_calls(shape), *_instead(shape)]:
             if call.span not in seen:
                 seen.add(call.span)
                 shown = is_sent(shape, found.function, Expr("list", found.span), found.conditions)
@@ -146,6 +146,21 @@ def _calls(shape: Shape) -> Iterator[tuple[Call, MessageList]]:
                     summarises(shape, found.function, call, named, tails)
                     and not overflow_guarded(shape, found.function, conditions)
                 ):  # fmt: skip
+                    yield call, found
+
+
+def _instead(shape: Shape) -> Iterator[tuple[Call, MessageList]]:
+    """Calls whose summary of the whole chat stands in the system message in place of it, in an excerpt."""
+    for found in shape.view.lists if ends_before_request(shape) else ():
+        if is_setup(found.function) or any(item.role == "*" for item in found.items) or not _is_sent(shape, found):
+            continue
+        for item in found.items:
+            content = item.content if item.role == "system" else None
+            for call, named, conditions in behind(shape, found.function, content) if content is not None else ():
+                given = [arg for arg in (*call.args, *call.keywords.values()) if is_history(arg)]
+                chats = [arg.name or "" for arg in given if holds_sent(shape, found.function, arg)]
+                same = chats and summarises(shape, found.function, call, named, chats)
+                if same and not overflow_guarded(shape, found.function, conditions):
                     yield call, found
 
 

@@ -280,6 +280,8 @@ def turn_test(shape: Shape, function: str, test: Expr) -> str | None:
                 stack.append((receiver, depth))
             continue
         if expr.kind == "operation":
+            if found := _counted_to_end(shape, function, expr):
+                return found
             stack += [(item, depth) for item in expr.items]
             continue
         if expr.kind == "comprehension":
@@ -291,6 +293,24 @@ def turn_test(shape: Shape, function: str, test: Expr) -> str | None:
                 stack.append((value, depth - 1))
             if found := _turn_name(shape, function, expr):
                 return found
+    return None
+
+
+def _counted_to_end(shape: Shape, function: str, test: Expr) -> str | None:
+    """`i == max_steps - 1`, `n >= limit`: a counter beside the number that it runs to."""
+    if test.name not in ("==", "<", ">", "<=", ">=", "!=") or len(test.items) != 2:
+        return None
+    for count, end in (test.items, test.items[::-1]):
+        named = count.kind == "name" and count.name in ("i", "n", "k", "it", "idx", "index", "count")
+        words_of_end = {
+            word for part in walk(end) if part.kind in ("name", "attribute") for word in words_of_name(part)
+        }
+        if (
+            named
+            and is_local(shape, function, count)
+            and not words_of_end.isdisjoint({"max", "limit", "last", "total"})
+        ):
+            return count.name
     return None
 
 

@@ -52,7 +52,10 @@ def _is_used(shape: Shape, made: Call) -> bool:
 def reads_last(call: Call) -> bool:
     """`store.get_history(chat_id, limit=20)`."""
     words = name_words(last_part(call.name))
-    if not {"history", "messages", "turns"} & words or _CHOSEN & words:
+    kept = bool({"history", "messages", "turns"} & words) or (
+        "items" in words and "session" in name_words(call.name.rpartition(".")[0])
+    )
+    if not kept or _CHOSEN & words:
         return False
     limit = next((call.keywords[word] for word in _LIMITS if word in call.keywords), None)
     return limit is not None and not (limit.kind == "constant" and limit.value is None)

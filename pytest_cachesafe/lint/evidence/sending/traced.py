@@ -41,7 +41,7 @@ _MAKES = frozenset(
     {"create", "stream", "parse", "batch", "abatch", "run", "arun", "send", "call", "run_stream", "run_sync"}
 )
 _CLIENT = lazy_pattern(
-    r"(?:^|[._])(?:completions?|messages|responses|chat|client|llm|model|agent|chain|graph|anthropic|openai|gemini)s?\b",
+    r"(?:^|[._])(?:completions?|messages|responses|chat|client|llm|model|agent|chain|graph|anthropic|openai|gemini|runner)s?\b",
     re.IGNORECASE,
 )
 _SENT_AS = lazy_pattern(
