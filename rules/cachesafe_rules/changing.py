@@ -41,6 +41,7 @@ _SETTINGS = frozenset(
      "settings", "config", "options", "option", "strategy", "tone", "kind", "goal", "role", "profile", "label",
      "header", "prefix", "suffix", "hint", "hints", "criteria", "constraints", "requirements", "enabled", "flag"}
 )  # fmt: skip
+_ALL = frozenset({"full", "all", "pinned", "static", "fixed", "reference"})
 # Names that mean retrieved text or state only as a whole.
 _WHOLE = frozenset({"context", "state", "knowledge", "evidence", "search_results", "relevant_context", "context_str"})
 # What writes all that it gets into a text, and methods of texts.
@@ -171,6 +172,7 @@ def _changing(shape: Shape, function: str, part: Expr, depth: int) -> str | None
     if part.kind in ("name", "attribute") and (value is part or value.kind != "constant" or counted):
         named = words_of_name(part)
         by_name = not _CHANGING.isdisjoint(named) and _FIXED.isdisjoint(named) and not _is_setting(part)
+        by_name = by_name and not (value is not part and any(_is_whole(inner) for inner in walk(value)))
         whole = part.name in _WHOLE and part.kind == "name" and not _is_object(shape, function, part)
         # Where it is seen what such a name stands for, that decides.
         whole = whole and (value is part or _of_turn(shape, function, value))
@@ -181,6 +183,11 @@ def _changing(shape: Shape, function: str, part: Expr, depth: int) -> str | None
     if value is not part:
         return _changing(shape, function, value, depth - 1)
     return next((found for inner in _inside(shape, function, part, depth) if (found := inner)), None)
+
+
+def _is_whole(part: Expr) -> bool:
+    """`chat.full_documents`, `pinned_docs`: all of them, whatever the question is."""
+    return part.kind in ("name", "attribute") and not _ALL.isdisjoint(name_words(last_part(part.name)))
 
 
 def _of_turn(shape: Shape, function: str, value: Expr) -> bool:

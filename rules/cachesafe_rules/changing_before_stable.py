@@ -15,7 +15,7 @@ from cachesafe_rules.model import Expr, MessageList, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Request, Shape, shape_of
 from cachesafe_rules.told_state import told_state
-from cachesafe_rules.turns import is_setup, is_side_call
+from cachesafe_rules.turns import is_setup, is_side_call, overflow_guarded
 from cachesafe_rules.volatile import volatile_in
 
 __all__ = ["ChangingBeforeStable"]
@@ -39,6 +39,12 @@ class _Found(NamedTuple):
     lost: int = 0
 
 
+# What a chat is about from its beginning to its end.
+_SUBJECTS = frozenset(
+    {"thread", "channel", "profile", "document", "doc", "file", "files", "readme", "repo", "project", "company",
+     "person", "customer", "account", "book", "paper", "transcript", "article", "spec", "guide", "manual", "handbook", "brief",
+     "case", "ticket", "documents", "story", "character", "scenario", "world", "summary"}
+)  # fmt: skip
 # What asks of a text whether it changes.
 _Changes = Callable[[Shape, str, Expr], str | None]
 _HELP = "fixed text first, then the history; what the turn brings goes into the newest user message"
@@ -225,9 +231,17 @@ def _in_lists(shape: Shape, changes: _Changes) -> Iterator[_Found]:
                 and item.role == "user"
                 and behind[1]
                 and item.content is not None
-                and (what := varies_in_excerpt(shape, found.function, item.content))
+                and any(later.role == "user" or _is_rest(later.expr) for later in found.items[number + 1 :])
+                and not overflow_guarded(shape, found.function, found.conditions)
+                and (what := varies_in_excerpt(shape, found.function, item.content, _SUBJECTS))
             ):
                 yield _Found(found.function, item.expr.span, what, *behind)
+
+
+def _is_rest(expr: Expr) -> bool:
+    """`*messages[1:]`, which ends with the newest question."""
+    inner = expr.items[0] if expr.kind == "star" else expr
+    return inner.kind == "subscript" and inner.items[1].kind == "slice"
 
 
 def _stable_behind(shape: Shape, found: MessageList, number: int) -> tuple[str, str, int] | None:

@@ -33,12 +33,17 @@ __all__ = [
 # What a function is called that works on what is sent, where nothing else in the file speaks of messages.
 _CUTS = frozenset(
     {"trim", "window", "truncate", "prune", "build", "prepare", "compact", "shrink", "clip", "assemble", "compose",
-     "fit", "keep", "recent", "limit", "drop", "slide", "shorten"}
+     "fit", "keep", "limit", "drop", "slide", "shorten"}
 )  # fmt: skip
 # What shows, keeps or counts messages.
 _LOOKS = lazy_pattern(
-    r"(?:^|_)(?:log|print|show|preview|display|export|dump|save|store|count|title|tail|last|latest|find|search|"
+    r"(?:^|_)(?:log|print|show|preview|display|export|dump|save|store|count|title|tail|last|latest|recent|find|search|"
     r"test|assert|replay|stats|metrics|digest|hash|key|view|ui|audit|trace|debug|filter)(?:_|$)"
+)
+# What messages of a window or a log are called with.
+_SCREEN = lazy_pattern(
+    r"draw|render|panel|view|widget|screen|(?:^|[._])(?:ui|log|print|emit|notify|show|display)|toast|banner|event|queue",
+    re.IGNORECASE,
 )
 _OF_MESSAGE = frozenset({"role", "content", "tool_calls", "tool_call_id"})
 # Names of texts that stay as they are, and what makes another thing of a name.
@@ -70,6 +75,11 @@ _FIELDS = frozenset(
 )  # fmt: skip
 
 _NONE = Expr("constant", Span("", 0, 0, 0, 0))
+_OPTIONS = frozenset(
+    {"max_tokens", "temperature", "stream", "top_p", "metadata", "user", "stop", "cache_control", "betas", "store",
+     "response_format", "max_output_tokens", "max_completion_tokens", "extra_body", "config", "n", "seed",
+     "previous_response_id", "service_tier", "toolConfig", "modelId", "top_k", "prompt"}
+)  # fmt: skip
 # Methods that are given the messages without a name.
 _INVOKES = frozenset({"invoke", "ainvoke", "astream", "chat", "achat", "stream_chat", "generate", "agenerate"})
 _Root = tuple[Expr, str, Span, tuple[Condition, ...]]
@@ -90,7 +100,7 @@ def ends_before_request(shape: Shape) -> bool:
 def handed_chats(shape: Shape) -> Iterator[_Root]:
     """Message lists that an excerpt gives back, and those that it changes for whoever holds them."""
     view = shape.view
-    if not is_excerpt(view):
+    if not ends_before_request(shape):
         return
     speaks = _speaks_of_messages(view)
     for binding in view.bindings:
@@ -110,7 +120,8 @@ def handed_chats(shape: Shape) -> Iterator[_Root]:
 def _is_for_request(function: str, speaks: bool) -> bool:
     """Whether a function by its name works on what is sent: it does not look at, keep or show it."""
     name = last_part(function)
-    return not _LOOKS.search(name) if speaks else not _CUTS.isdisjoint(name_words(name))
+    cuts = not _CUTS.isdisjoint(name_words(name))
+    return cuts or (speaks and not _LOOKS.search(name))
 
 
 def _is_list(shape: Shape, function: str, value: Expr) -> bool:
@@ -159,7 +170,8 @@ def _speaks_of_messages(view: ModuleView) -> bool:
     around = [*(b.conditions for b in view.bindings), *(call.conditions for call in view.calls)]
     roots += [c.test for conditions in around for c in conditions if c.test is not None]
     roots += [arg for call in view.calls for arg in (*call.args, *call.keywords.values())]
-    if any(_is_kept_chat(call) for call in view.calls):
+    names = [*view.functions, *(call.name for call in view.calls)]
+    if any(_is_kept_chat(call) for call in view.calls) and not any(_SCREEN.search(name) for name in names):
         return True
     return any(_is_of_message(part) for root in roots for part in walk(root)) or any(
         last_part(call.name).endswith("Message") or _OF_MESSAGE.intersection(call.keywords) for call in view.calls
@@ -194,7 +206,8 @@ def handed_fields(shape: Shape) -> Iterator[tuple[dict[str, Expr], str, Span, tu
         given = {name: entries[name] for name in entries.keys() & _FIELDS}
         # `**body` is an item without a key.
         merged = bool(display.expr.items)
-        whole = merged or len(given) > 1 or display.expr.span in returned
+        known = entries.keys() <= _FIELDS | _OPTIONS
+        whole = merged or (known and (len(given) > 1 or display.expr.span in returned))
         if given and "messages" not in given and whole and "role" not in entries:
             yield given, display.function, display.expr.span, display.conditions
     for binding in view.bindings:
@@ -217,9 +230,9 @@ def handed_fields(shape: Shape) -> Iterator[tuple[dict[str, Expr], str, Span, tu
             yield {"tools": value}, binding.function, binding.span, ()
 
 
-def varies_in_excerpt(shape: Shape, function: str, content: Expr) -> str | None:
+def varies_in_excerpt(shape: Shape, function: str, content: Expr, but: frozenset[str] = frozenset()) -> str | None:
     """What in a text of an excerpt is not the same for each request, as far as names say: a parameter, an attribute, or
-    what a call gives back; None for constants and for what is named like a text of the program."""
+    what a call gives back; None for constants, for what is named like a text of the program, and for words of `but`."""
     if not ends_before_request(shape) or not name_words(last_part(function)).isdisjoint(_BEGINS):
         return None
     seen: set[str] = set()
@@ -230,7 +243,7 @@ def varies_in_excerpt(shape: Shape, function: str, content: Expr) -> str | None:
             if part.kind not in ("name", "attribute") or not name or name in seen or is_constant_name(part):
                 continue
             seen.add(name)
-            if not _LASTS.isdisjoint(name_words(last_part(name))) or part.name in ("self", "cls"):
+            if not (_LASTS | but).isdisjoint(name_words(last_part(name))) or part.name in ("self", "cls"):
                 continue
             if is_history(part) or last_part(name) in _OF_MESSAGE:
                 # Its own text once more.

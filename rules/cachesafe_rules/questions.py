@@ -53,7 +53,7 @@ def _is_newest(expr: Expr) -> bool:
         return False
     index = expr.items[1]
     minus = index.kind == "operation" and index.name == "-" and len(index.items) == 1 and index.items[0].value == 1
-    return minus or index.value == -1
+    return minus or bool(index.value == -1)
 
 
 def holds_question(shape: Shape, function: str, expr: Expr) -> str | None:
