@@ -171,7 +171,7 @@ def _changing(shape: Shape, function: str, part: Expr, depth: int) -> str | None
     counted = any(item.operator == "+=" for item in shape.bindings(function, part))
     if part.kind in ("name", "attribute") and (value is part or value.kind != "constant" or counted):
         named = words_of_name(part)
-        by_name = not _CHANGING.isdisjoint(named) and _FIXED.isdisjoint(named) and not _is_setting(part)
+        by_name = not _CHANGING.isdisjoint(named) and (_FIXED | _ALL).isdisjoint(named) and not _is_setting(part)
         by_name = by_name and not (value is not part and any(_is_whole(inner) for inner in walk(value)))
         whole = part.name in _WHOLE and part.kind == "name" and not _is_object(shape, function, part)
         # Where it is seen what such a name stands for, that decides.

@@ -42,8 +42,8 @@ class _Found(NamedTuple):
 # What a chat is about from its beginning to its end.
 _SUBJECTS = frozenset(
     {"thread", "channel", "profile", "document", "doc", "file", "files", "readme", "repo", "project", "company",
-     "person", "customer", "account", "book", "paper", "transcript", "article", "spec", "guide", "manual", "handbook", "brief",
-     "case", "ticket", "documents", "story", "character", "scenario", "world", "summary"}
+     "person", "customer", "account", "book", "paper", "transcript", "article", "spec", "guide", "manual", "handbook",
+     "brief", "case", "ticket", "documents", "story", "character", "scenario", "world", "summary"}
 )  # fmt: skip
 # What asks of a text whether it changes.
 _Changes = Callable[[Shape, str, Expr], str | None]
