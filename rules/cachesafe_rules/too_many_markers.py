@@ -30,8 +30,8 @@ class TooManyMarkers(Rule):
     Five or more blocks of one request carry `cache_control` (or are a `cachePoint`), or a loop marks every message.
     Counted are markers that are written in one request, as often as a loop over a list makes them whose length the file
     shows, and those that a loop over all of the messages sets or appends with each, itself or by a helper, without a
-    test or a count. Where the marked messages are only given back, it is reported in a file of up to 40 rows that no
-    other file imports.
+    test or a count. Where the marked messages are only given back, or all messages of a role are marked, it is reported
+    in a file of up to 40 rows that no other file imports.
 
     Why
     ---
