@@ -174,11 +174,11 @@ class ChangingBeforeStable(Rule):
         for found in [*certain, *named]:
             if found.span not in seen:
                 seen.add(found.span)
-                named = "" if found in certain else "by its name, "
+                told = "" if found in certain else "by its name, "
                 yield Report(
-                    f"{named}{found.what} changes with every turn and stands before {found.behind}",
+                    f"{told}{found.what} changes with every turn and stands before {found.behind}",
                     found.span,
-                    confidence="medium" if named else "high",
+                    confidence="medium" if told else "high",
                     help=_HELP,
                     data={
                         **{w: getattr(found, w) for w in ("what", "function", "history", "lost")},
