@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from cachesafe_rules.api import Context, Example, Report, Rule
-from cachesafe_rules.assembled import assembled_lists
+from cachesafe_rules.assembled import assembled_lists, role_and_content
 from cachesafe_rules.blocks import Block, blocks_of, system_contents
 from cachesafe_rules.changing import changing_piece, changing_value, pieces_of
 from cachesafe_rules.excerpts import ends_before_request, labelled_in_excerpt, live_in_excerpt, varies_in_excerpt
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, spelt, static_length
-from cachesafe_rules.model import Expr, MessageList, Span
+from cachesafe_rules.model import Expr, MessageItem, MessageList, Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.shape import Request, Shape, shape_of
 from cachesafe_rules.told_state import told_state
@@ -210,7 +210,7 @@ def _names_history(expr: Expr, name: str) -> bool:
 
 
 def _in_lists(shape: Shape, changes: _Changes) -> Iterator[_Found]:
-    for found in [*shape.view.lists, *assembled_lists(shape)]:
+    for found in [*shape.view.lists, *assembled_lists(shape), *_of_names(shape)]:
         if is_setup(found.function) or is_side_call(found.function):
             continue
         for number, item in enumerate(found.items):
@@ -229,7 +229,8 @@ def _in_lists(shape: Shape, changes: _Changes) -> Iterator[_Found]:
                 continue
             if item.role == "*":
                 star = item.expr.items[0] if item.expr.kind == "star" else item.expr
-                if not is_history(star) and (what := changes(shape, found.function, star)):
+                what = changes(shape, found.function, star) or _said_by_helper(shape, found.function, star)
+                if not is_history(star) and what:
                     yield _Found(found.function, item.expr.span, what, *behind)
             elif (item.content is not None and (what := changes(shape, found.function, item.content))) or (
                 # What the user is made to say in front of the chat is brought by the turn.
@@ -242,6 +243,34 @@ def _in_lists(shape: Shape, changes: _Changes) -> Iterator[_Found]:
                 and (what := varies_in_excerpt(shape, found.function, item.content, _SUBJECTS))
             ):
                 yield _Found(found.function, item.expr.span, what, *behind)
+
+
+def _of_names(shape: Shape) -> Iterator[MessageList]:
+    """The lists that an excerpt gives back in which no message is written down: `[system, *examples(), *history]`."""
+    known = {found.span for found in shape.view.lists}
+    for binding in shape.view.bindings if ends_before_request(shape) else ():
+        value = binding.value
+        if binding.operator != "return" or value is None or value.kind != "list" or value.span in known:
+            continue
+        if any(item.kind == "star" and is_history(item.items[0]) for item in value.items):
+            items = []
+            for item in value.items:
+                role, content = role_and_content(shape.resolve(binding.function, item))
+                items.append(MessageItem("*" if item.kind == "star" else role, content, item))
+            yield MessageList(value.span, items, binding.function, binding.conditions, value)
+
+
+def _said_by_helper(shape: Shape, function: str, star: Expr) -> str | None:
+    """What changes by itself in the user's messages that a helper of the file makes: `*time_pair()`."""
+    local = shape.local_function(star.call, function) if star.call is not None else ""
+    for returned in shape.returns(local) if local else ():
+        listed = shape.resolve(local, returned.value) if returned.value is not None else None
+        for item in listed.items if listed is not None and listed.kind == "list" else ():
+            role, content = role_and_content(item)
+            found = volatile_in(shape, local, content) if role == "user" and content is not None else None
+            if found:
+                return found.rstrip(",")
+    return None
 
 
 def _is_rest(expr: Expr) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.borders import ends_before, from_end, is_border, moves
-from cachesafe_rules.changing import is_local
+from cachesafe_rules.changing import is_local, pieces_of
 from cachesafe_rules.counted_back import counted_back
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, parts_of, walk
 from cachesafe_rules.kept import holds_sent
@@ -231,7 +231,8 @@ def _is_cut_to_fit(shape: Shape, function: str, part: Expr) -> bool:
 def _stamped(shape: Shape, function: str, element: Expr, stored: frozenset[Source] = frozenset()) -> str | None:
     """The clock, or what else is another one at each call, that is written beside a message's own text."""
     text = _text_of(element)
-    if not any(is_content(shape.resolve(function, piece)) for piece in parts_of(text)):
+    pieces = [*parts_of(text), *pieces_of(shape, function, text)]
+    if not any(is_content(shape.resolve(function, piece)) for piece in pieces):
         return None
     found = volatile_in(shape, function, text, is_content, stored)
     return f"{found} is written into earlier messages" if found else None

@@ -6,6 +6,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from cachesafe_rules.model import Step
+from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.flow.apply import call_function
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, volatile_atoms
 from pytest_cachesafe.lint.flow.evaluate import evaluate
@@ -23,16 +24,26 @@ if TYPE_CHECKING:
 __all__ = ["REPLACERS", "expanded"]
 
 REPLACERS = frozenset(("sub", "subn"))
+_PLACEHOLDER = lazy_pattern(r"^\W*(?:\\?\{|<|\\?\$|%|\\\[|__)[\w\\ .-]+(?:\\?\}|>|\b|\]|__)\W*$")
 
 
 def expanded(engine: Engine, frame: Frame, node: ast.Call, arguments: Arguments, at: int) -> Value:
     """The result of a replacement. `at` is where the replacing function stands among the arguments, the text behind it.
 
-    Of a replacement by a text nothing is told: as often as not it takes out what changes.
+    Of a replacement by a text only that is told which changes by itself: as often as not a replacement takes out what
+    changes in the text it is done to.
     """
     maker = _given(arguments, at, "repl")
-    if maker is None or not isinstance(maker[0].shape, (Func, Lambda)):
+    if maker is None:
         return NOTHING
+    if not isinstance(maker[0].shape, (Func, Lambda)):
+        changing = volatile_atoms(maker[0].all_atoms())
+        whole = _given(arguments, at + 1, "string")
+        given = whole[0].text().atoms if whole is not None else EMPTY
+        if _fills(arguments, at):
+            return Value(merge(changing, given))
+        passed = {key: atom for key, atom in given.items() if atom.source is None}
+        return Value(merge(changing, passed)) if changing else NOTHING
     shape = maker[0].shape
     if isinstance(shape, Lambda):
         found = shape.result
@@ -46,6 +57,12 @@ def expanded(engine: Engine, frame: Frame, node: ast.Call, arguments: Arguments,
     for table in _tables(engine, frame, _body(engine, frame, maker[1], shape)):
         atoms = _filled(frame, node, atoms, table, known if isinstance(known, str) else None)
     return Value(merge(atoms, text[0].text().atoms) if atoms else EMPTY)
+
+
+def _fills(arguments: Arguments, at: int) -> bool:
+    """Whether the pattern is a placeholder: `{{time}}`, `<now>`."""
+    shape = arguments.positional[0].shape if at and arguments.positional else None
+    return isinstance(shape, Const) and isinstance(shape.value, str) and _PLACEHOLDER.search(shape.value) is not None
 
 
 def _given(arguments: Arguments, at: int, name: str) -> tuple[Value, ast.expr] | None:

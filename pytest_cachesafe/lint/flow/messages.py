@@ -87,7 +87,8 @@ def dict_arrivals(engine: Engine, frame: Frame, node: ast.AST, value: Value, nod
     told = bool(fields.keys() & (sinks.SYSTEM_KEYS | sinks.KEYS_BESIDE.keys())) and _is_published(frame, node)
     for key in () if told else fields:
         beside = sinks.KEYS_BESIDE.get(key)
-        if (key in sinks.SYSTEM_KEYS or (beside is not None and beside & fields.keys())) and key in nodes:
+        alone = key == "system" and len(fields) == 1 and _is_built(frame)
+        if (key in sinks.SYSTEM_KEYS or (beside is not None and beside & fields.keys()) or alone) and key in nodes:
             arrive(engine, frame, nodes[key], fields[key], f"{key!r} of a request")
     if "description" in fields and sinks.TOOL_KEYS & fields.keys():
         for key in ("name", "description", "input_schema", "inputSchema", "parameters"):
@@ -103,6 +104,12 @@ def dict_arrivals(engine: Engine, frame: Frame, node: ast.AST, value: Value, nod
     if "tools" in fields and "tools" in nodes and not stored and sent:
         tools(engine, frame, nodes["tools"], fields["tools"])
     return value
+
+
+def _is_built(frame: Frame) -> bool:
+    """Whether a dict is what a function gives back that builds a part of a request by its name."""
+    name = frame.qualname.rsplit(".", 1)[-1]
+    return isinstance(frame.stmt, ast.Return) and sinks.BUILDS.search(name) is not None
 
 
 def _is_published(frame: Frame, node: ast.AST) -> bool:

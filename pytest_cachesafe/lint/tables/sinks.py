@@ -210,6 +210,8 @@ KEYS_BESIDE: dict[str, frozenset[str]] = {
     "system": frozenset(("messages", "model", "max_tokens", "tools")),
     "instructions": frozenset(("input", "model", "tools", "name", "messages", "assistant_id")),
 }
+# Functions that build a part of a request.
+BUILDS = lazy_pattern(r"(?:^|_)(?:system|prompt|request|body|payload|build|context|params|kwargs)(?:_|$)")
 TOOL_KEYS = frozenset(("input_schema", "parameters", "inputSchema", "function", "args_schema", "schema"))
 
 TOOL_CALLEES = lazy_pattern(
