@@ -10,8 +10,9 @@ from cachesafe_rules.kept import holds_sent
 from cachesafe_rules.model import Binding, Condition, Expr
 from cachesafe_rules.shape import Shape
 
-__all__ = ["counted_back"]
+__all__ = ["counted_back", "counted_down"]
 
+_DEPTH = 4
 _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<="}
 _AGAINST = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
@@ -29,6 +30,37 @@ def counted_back(shape: Shape, binding: Binding) -> Expr | None:
         if changed and any(_is_far(shape, function, loop, *test) for test in _tests(binding.conditions)):
             return messages
     return None
+
+
+def counted_down(shape: Shape, binding: Binding) -> Expr | None:
+    """The chat of which a loop changes the oldest messages until a number of newer ones is left: `images > keep`, with
+    `images -= 1` for each that goes."""
+    function, target = binding.function, binding.target
+    loop = next((c for c in binding.conditions if c.kind == "for" and c.test is not None), None)
+    if loop is None or target is None or _root(target) not in _names(loop.target):
+        return None
+    whole = _origin(shape, function, loop.test, _DEPTH)
+    if whole is None or not holds_sent(shape, function, whole):
+        return None
+    for item in shape.view.bindings:
+        inside = item.function == function and item.operator == "op=" and _is_in(item.conditions, loop)
+        name = item.target.name if inside and item.target is not None and item.target.kind == "name" else None
+        compared = (c.test for c in item.conditions if c.kind == "if" and c.test is not None)
+        if name and any(part.name == name for test in compared for part in walk(test)):
+            begun = [b.value for b in shape.bindings(function, Expr("name", item.span, name=name)) if b.operator == "="]
+            if any(v is not None and v.call is not None and v.call.name in ("sum", "len") for v in begun):
+                return whole
+    return None
+
+
+def _origin(shape: Shape, function: str, expr: Expr | None, depth: int) -> Expr | None:
+    """The chat that a list was picked from, in one step or several."""
+    if expr is None or not depth:
+        return None
+    if is_history(expr) and expr.call is None:
+        return expr
+    value = shape.resolve(function, expr)
+    return _origin(shape, function, value.generators[0].iterable, depth - 1) if value.kind == "comprehension" else None
 
 
 def _backwards(iterable: Expr) -> Expr | None:
@@ -122,6 +154,10 @@ def _tests(conditions: tuple[Condition, ...]) -> Iterator[tuple[Expr, bool]]:
 
 def _is_far(shape: Shape, function: str, loop: Condition, test: Expr, negated: bool) -> bool:
     """Whether a test holds from some number on: `seen > 3`, `len(kept) >= n`, `left <= 0`, the place from the end."""
+    if test.kind == "name" and not negated:
+        # `if seen:` behind `seen = True`
+        inside = [b for b in shape.bindings(function, test) if _is_in(b.conditions, loop)]
+        return any(b.value is not None and b.value.value is True for b in inside)
     if test.kind != "operation" or len(test.items) != 2 or test.name not in _TURNED:
         return False
     for counter, operator in ((test.items[0], test.name), (test.items[1], _TURNED[test.name])):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.first_message import first_rewritten, first_swapped, first_varied
-from cachesafe_rules.history_edits import appended, assigned, rebuilt, taken_off
+from cachesafe_rules.history_edits import appended, assigned, parts_taken, rebuilt, taken_off
 from cachesafe_rules.model import Span
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.one_chat import is_sent
@@ -153,6 +153,7 @@ class EditedHistory(Rule):
             *assigned(shape),
             *appended(shape),
             *taken_off(shape),
+            *parts_taken(shape),
             *first_rewritten(shape),
             *first_swapped(shape),
         ]

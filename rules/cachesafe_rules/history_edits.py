@@ -10,8 +10,10 @@ from collections.abc import Iterator
 
 from cachesafe_rules.borders import ends_before, from_end, is_border, moves
 from cachesafe_rules.changing import is_local, pieces_of
-from cachesafe_rules.counted_back import counted_back
+from cachesafe_rules.contents import is_content
+from cachesafe_rules.counted_back import counted_back, counted_down
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, name_words, parts_of, walk
+from cachesafe_rules.fitting import is_cut_to_fit, is_left_in
 from cachesafe_rules.kept import holds_sent
 from cachesafe_rules.model import Binding, Call, Condition, Expr, Source, Span
 from cachesafe_rules.roles import is_search
@@ -31,8 +33,6 @@ __all__ = [
     "unguarded_callers",
 ]
 
-_FOLLOWED = 12
-_CONTENT = frozenset({"content", "text", "parts"})
 _SHORTENS = frozenset({"truncate", "shorten", "cut", "clip", "trim", "abbreviate", "summarize", "summarise", "elide"})
 # Fields of a message that a request shows the model; a marker may be taken off.
 _TAKEN_OFF = frozenset(
@@ -114,6 +114,18 @@ def taken_off(shape: Shape) -> Iterator[Edit]:
                 yield span, _DISTANCE, function, whole
 
 
+def parts_taken(shape: Shape) -> Iterator[Edit]:
+    """`m["content"].remove(part)` for all but the newest, in a loop from the newest message back."""
+    for call in shape.view.calls:
+        if last_part(call.name) not in ("remove", "pop", "clear") or call.receiver is None:
+            continue
+        if not is_content(call.receiver) or not is_free(shape, call.function, call.conditions):
+            continue
+        taken = Binding("del", call.receiver, None, call.span, call.function, call.conditions)
+        if (back := counted_back(shape, taken)) is not None:
+            yield call.span, _DISTANCE, call.function, back
+
+
 def assigned(shape: Shape) -> Iterator[Edit]:
     """`m["content"] = …` in a loop over the history, or over a part of it that ends k messages before the newest."""
     sends = senders(shape)
@@ -132,8 +144,11 @@ def assigned(shape: Shape) -> Iterator[Edit]:
             continue
         if not is_content(target):
             continue
+        if (whole := counted_down(shape, binding)) is not None:
+            yield binding.span, _DISTANCE, function, whole
+            continue
         for test, element in _loops(binding.conditions):
-            from_front = _is_left_in(shape, function, binding.conditions, test)
+            from_front = is_left_in(shape, function, binding.conditions, test)
             if fitted and not from_front and not ends_before(shape, function, test):
                 continue
             messages = _edited(shape, binding, test, element)
@@ -142,7 +157,7 @@ def assigned(shape: Shape) -> Iterator[Edit]:
             if _in_batches(shape, binding, _over(test)):
                 continue
             index = _index_of(test, element)
-            if any(p.kind == "subscript" and _is_cut_to_fit(shape, function, p) for p in walk(value)):
+            if any(p.kind == "subscript" and is_cut_to_fit(shape, function, p) for p in walk(value)):
                 yield binding.span, _TO_FIT, function, _over(test)
                 continue
             whole = _over(messages.generators[0].iterable) if messages.generators else messages
@@ -199,7 +214,7 @@ def _changed(
 ) -> str | None:
     """What makes a message another one in the next request, None where it stays the same."""
     for part in walk(element):
-        if part.kind == "subscript" and _is_cut_to_fit(shape, function, part):
+        if part.kind == "subscript" and is_cut_to_fit(shape, function, part):
             return _TO_FIT
         if index and part.kind == "operation" and part.name == "-" and from_end(shape, function, part, index):
             return _DISTANCE
@@ -207,25 +222,6 @@ def _changed(
         if border and any(_loses(shape, function, branch) for branch in part.items[1:]):
             return _DISTANCE
     return _stamped(shape, function, element, stored)
-
-
-def _is_cut_to_fit(shape: Shape, function: str, part: Expr) -> bool:
-    """`m["content"][:share]` where the share is worked out from the size of all messages: another one each time."""
-    if part.items[1].kind != "slice" or not is_content(shape.resolve(function, part.items[0])):
-        return False
-    stack = [part.items[1].items[1]]
-    for _ in range(_FOLLOWED):
-        if not stack:
-            return False
-        for inner in walk(stack.pop()):
-            call = inner.call
-            if call is not None and last_part(call.name) in ("len", "sum") and call.args:
-                below = list(walk(call.args[0]))
-                if any(is_history(one) and one.name != part.name for one in below):
-                    return True
-            if inner.kind == "name" and (value := shape.resolve(function, inner, 1)) is not inner:
-                stack.append(value)
-    return False
 
 
 def _stamped(shape: Shape, function: str, element: Expr, stored: frozenset[Source] = frozenset()) -> str | None:
@@ -326,31 +322,6 @@ def _loops(conditions: tuple[Condition, ...]) -> Iterator[tuple[Expr, Expr]]:
             yield condition.test, condition.target
 
 
-def _is_left_in(shape: Shape, function: str, conditions: tuple[Condition, ...], test: Expr) -> bool:
-    """Whether a loop over all messages, the oldest first, is left as soon as the rest fits."""
-    at = next((n for n, condition in enumerate(conditions) if condition.test is test), None)
-    return (
-        at is not None
-        and is_history(_whole_of(shape, function, test))
-        and any(
-            c.kind == "left" and c.test is not None and _is_size(shape, function, c.test) for c in conditions[at + 1 :]
-        )
-    )
-
-
-def _whole_of(shape: Shape, function: str, test: Expr) -> Expr:
-    """The list that `results = [m for m in history if …]` was picked from."""
-    value = shape.resolve(function, test)
-    return value.generators[0].iterable if value.kind == "comprehension" else test
-
-
-def _is_size(shape: Shape, function: str, test: Expr) -> bool:
-    """Whether a test looks at a sum over the messages, as it is or counted down: `total <= LIMIT`."""
-    names = [part for part in walk(test) if part.kind == "name"]
-    values = [b.value for name in names for b in shape.bindings(function, name) if b.value is not None]
-    return any(v.call is not None and last_part(v.call.name) in ("sum", "count_tokens", "num_tokens") for v in values)
-
-
 def _outside(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
     """Those around the first loop over something."""
     first = next((n for n, condition in enumerate(conditions) if condition.kind == "for"), len(conditions))
@@ -360,15 +331,6 @@ def _outside(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
 def _stored(*exprs: Expr) -> frozenset[Source]:
     """What the messages hold before anything is done to them: a time in them was stored with them."""
     return frozenset(taint.source for expr in exprs for part in walk(expr) for taint in part.taints)
-
-
-def is_content(expr: Expr) -> bool:
-    if expr.kind == "attribute":
-        return last_part(expr.name) in _CONTENT
-    if expr.kind == "subscript":
-        return expr.items[1].value in _CONTENT
-    call = expr.call
-    return call is not None and last_part(call.name) == "get" and bool(call.args) and call.args[0].value in _CONTENT
 
 
 def is_free(shape: Shape, function: str, conditions: tuple[Condition, ...]) -> bool:

@@ -52,6 +52,13 @@ def evaluate_constant(engine: Engine, frame: Frame, node: ast.Constant) -> Value
     return Value(shape=Const(node.value))
 
 
+def _is_view(node: ast.expr) -> bool:
+    """`table.keys()`, also at the front of several."""
+    while isinstance(node, ast.BinOp):
+        node = node.left
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("keys", "items")
+
+
 def evaluate_binary(engine: Engine, frame: Frame, node: ast.BinOp) -> Value:
     """`left + right`, `text % values`, `a | b` and the like."""
     left = evaluate(engine, frame, node.left)
@@ -60,6 +67,10 @@ def evaluate_binary(engine: Engine, frame: Frame, node: ast.BinOp) -> Value:
         return added(engine, frame, left, right)
     if isinstance(node.op, (ast.BitOr, ast.BitAnd, ast.Sub, ast.BitXor)) and (left.latent or right.latent):
         return Value(merge(left.atoms, right.atoms), None, merge(left.latent, right.latent))
+    if isinstance(node.op, (ast.BitOr, ast.BitAnd, ast.BitXor)) and (_is_view(node.left) or _is_view(node.right)):
+        # Views of a dict keep its order, what is made of two of them is a set.
+        made = engine.source(frame, node, "set", "process", "set")
+        return Value(EMPTY, None, made.atoms)
     if isinstance(node.op, ast.BitOr) and (
         isinstance(left.shape, TemplateShape) or isinstance(right.shape, TemplateShape)
     ):
