@@ -221,7 +221,7 @@ def _in_lists(shape: Shape, changes: _Changes) -> Iterator[_Found]:
                     continue
                 # Behind what somebody said it is a note at the end, not the head of the chat.
                 is_head = all(before.role in ("system", "*") for before in found.items[:number])
-                if is_head and (inner := _before_text(shape, found.function, item.content)):
+                if is_head and (inner := _before_text(shape, found.function, item.content, changes)):
                     history = behind[1] if behind is not None else ""
                     yield _Found(found.function, item.expr.span, inner, "fixed text", history)
                     continue
@@ -319,7 +319,7 @@ def _in_fields(shape: Shape, changes: _Changes) -> Iterator[_Found]:
             if text.kind == "list":
                 # Blocks are looked at by themselves.
                 continue
-            if what := _before_text(shape, request.function, text):
+            if what := _before_text(shape, request.function, text, changes):
                 yield _Found(request.function, text.span, what, "fixed text", chat or "")
             elif _split_for_cache(shape, request.function, text):
                 continue
@@ -420,6 +420,9 @@ def _length(shape: Shape, function: str, piece: Expr) -> int:
         return sum(static_length([item]) for item in value.items) or 200
     if value.kind in ("list", "tuple", "dict", "set"):
         return 0
+    if piece.kind == "attribute" and last_part(piece.name) in _SYSTEM:
+        # `request.system_prompt`
+        return _ENOUGH
     bound = shape.bindings(function, piece)
     known = bool(bound) and all(not item.function and item.operator == "=" for item in bound)
     return 200 if is_constant_name(piece) or known or _is_constructed(shape, function, piece) else 0
@@ -431,12 +434,14 @@ def _is_constructed(shape: Shape, function: str, piece: Expr) -> bool:
     return bool(bound) and all(last_part(item.function) == "__init__" for item in bound)
 
 
-def _before_text(shape: Shape, function: str, content: Expr) -> str | None:
+def _before_text(shape: Shape, function: str, content: Expr, changes: _Changes) -> str | None:
     """The changing piece of a text that enough fixed text follows."""
     pieces = pieces_of(shape, function, content)
     for number, piece in enumerate(pieces):
         if piece.kind == "constant":
             continue
-        if what := changing_piece(shape, function, pieces, number) or changing_value(shape, function, piece):
-            return what if static_length(pieces[number + 1 :]) >= _ENOUGH else None
+        if what := changing_piece(shape, function, pieces, number) or changes(shape, function, piece):
+            behind = pieces[number + 1 :]
+            whole = any(one.kind == "attribute" and last_part(one.name) in _SYSTEM for one in behind)
+            return what if whole or static_length(behind) >= _ENOUGH else None
     return None

@@ -58,6 +58,7 @@ _LIVE = frozenset(
      "cursor", "usage", "progress", "pending", "latest", "diff", "unread", "active", "open", "summary", "telemetry",
      "clipboard", "screen", "entries", "activity", "score", "inventory", "sensors", "readings"}
 )  # fmt: skip
+_RECALLED = frozenset({"memory", "memories", "recalled"})
 # An object of which only what is read from it tells something.
 _OBJECTS = frozenset({"state", "self.state", "status", "screen"})
 # What a text says in front of something that another request finds changed.
@@ -275,6 +276,9 @@ def live_in_excerpt(shape: Shape, function: str, content: Expr) -> str | None:
             bound = [b.value for b in shape.bindings(function, part) if b.function and b.value is not None]
             if name in _OBJECTS:
                 continue
+            recalled = part.kind == "name" and not _RECALLED.isdisjoint(name_words(name)) and bool(bound)
+            if recalled:
+                return name
             if not _LIVE.isdisjoint(name_words(last_part(name))) and _LASTS.isdisjoint(name_words(last_part(name))):
                 held = shape.is_parameter(function, part) or part.kind == "attribute"
                 called = part.call is not None and part.call.receiver is not None

@@ -228,10 +228,21 @@ def _stamped(shape: Shape, function: str, element: Expr, stored: frozenset[Sourc
     """The clock, or what else is another one at each call, that is written beside a message's own text."""
     text = _text_of(element)
     pieces = [*parts_of(text), *pieces_of(shape, function, text)]
-    if not any(is_content(shape.resolve(function, piece)) for piece in pieces):
+    own = any(is_content(shape.resolve(function, piece)) for piece in pieces)
+    # `texts = [mark(p["text"]) for p in m["parts"]]`, then `"\n".join(texts)`
+    if not own and not (
+        text.call is not None and last_part(text.call.name) == "join" and _holds_text(shape, function, text)
+    ):
         return None
     found = volatile_in(shape, function, text, is_content, stored)
     return f"{found} is written into earlier messages" if found else None
+
+
+def _holds_text(shape: Shape, function: str, text: Expr) -> bool:
+    """Whether a joined list is made of a message's own text."""
+    names = [part for part in walk(text) if part.kind == "name"]
+    exprs = [text, *(shape.resolve(function, name) for name in names)]
+    return any(is_content(part) for expr in exprs for part in walk(expr))
 
 
 def _text_of(element: Expr) -> Expr:

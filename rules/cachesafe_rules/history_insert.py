@@ -145,7 +145,7 @@ class HistoryInsert(Rule):
                 continue
             name = call.name.rpartition(".")[0]
             if (
-                ((shape.home(call.function, name), name) in sent or _is_handed_back(shape, call))
+                ((shape.home(call.function, name), name) in sent or _is_handed_on(shape, call))
                 and not is_setup(call.function)
                 and holds_sent(shape, call.function, call.receiver)
                 and not _looks_at(shape, call, name)
@@ -180,9 +180,11 @@ class HistoryInsert(Rule):
                 )
 
 
-def _is_handed_back(shape: Shape, call: Call) -> bool:
-    """`state["messages"].insert(…)` in an excerpt: whoever has the state sends it."""
+def _is_handed_on(shape: Shape, call: Call) -> bool:
+    """`state["messages"].insert(…)` in an excerpt: whoever has the state sends it; a parameter that a caller sends."""
     receiver = call.receiver
+    if receiver is not None and shape.is_parameter(call.function, receiver) and is_history(receiver):
+        return is_sent(shape, call.function, receiver)
     return is_excerpt(shape.view) and receiver is not None and receiver.kind == "subscript" and is_history(receiver)
 
 

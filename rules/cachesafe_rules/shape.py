@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from cachesafe_rules.excerpts import handed_chats, handed_fields, is_excerpt
-from cachesafe_rules.expressions import is_history, last_part
+from cachesafe_rules.expressions import is_history, last_part, spelt
 from cachesafe_rules.model import Binding, Call, Condition, Display, Expr, MessageList, ModuleView, Span
 from cachesafe_rules.observers import is_observer
 from cachesafe_rules.results import element_of, entry_of, with_spread
@@ -325,6 +325,13 @@ class Shape:
         elif expr.kind == "subscript":
             if expr.items[1].kind == "slice":
                 yield Part(expr.items[0], function, span, conditions)
+            elif is_history(expr):
+                # `state["messages"] = state["messages"][-4:]`
+                for binding in self.view.bindings:
+                    target, value = binding.target, binding.value
+                    same = target is not None and target.kind == "subscript" and spelt(target) == spelt(expr)
+                    if same and value is not None and binding.function == function and binding.operator == "=":
+                        yield Part(value, function, binding.span, binding.conditions)
             else:
                 found = entry_of(self, function, expr.items[0], expr.items[1].value)
                 yield from (Part(value, where, at or span, (*conditions, *more)) for value, where, at, more in found)

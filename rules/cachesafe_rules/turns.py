@@ -364,6 +364,9 @@ def _turn_name(shape: Shape, function: str, expr: Expr) -> str | None:
             and not _TURN.isdisjoint(name_words(key))
         ):
             return f"{expr.items[0].name}[{key!r}]"
+    elif expr.kind == "attribute" and (expr.name or "").startswith(("turn.", "step.")):
+        root = Expr("name", expr.span, name=(expr.name or "").partition(".")[0])
+        return expr.name if is_local(shape, function, root) else None
     elif expr.kind == "attribute" and not _COUNTED.isdisjoint(named) and "max" not in named:
         return expr.name
     return None

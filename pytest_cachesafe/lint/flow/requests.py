@@ -52,6 +52,8 @@ _ANSWERED = frozenset((
 ))  # fmt: skip
 # Bases that say nothing of what an object is.
 _NO_BASES = frozenset(("object", "ABC", "Generic", "Protocol", "NamedTuple", "Enum", "str", "dict", "Base"))
+# Fields of a line in a window, which no message without a role has.
+_ON_SCREEN = frozenset(("time", "color", "colour", "style", "icon", "level", "x", "y", "width", "avatar"))
 # What draws a line on a screen, and what gives the fields that are sent.
 _DRAWS = lazy_pattern(r"^_*(?:draw|render|paint|blit|compose|display|__rich(?:_console)?__)(?:$|_)")
 _GIVES = lazy_pattern(r"^(?:(?:to|as|get|model)_)?(?:_*as)?_?(?:dict|dump|json|openai|anthropic|message|param|api)")
@@ -301,7 +303,7 @@ def _holds_content(engine: Engine, cls: ClassInfo, bases: set[str]) -> bool:
     init = find_method(engine, cls, "__init__")
     names = set(init.params) if init is not None else {n for c in mro(engine, cls) for n in annotated_names(engine, c)}
     foreign = bases - {known.name for known in mro(engine, cls)} - _NO_BASES
-    return "role" in names or ("content" in names and not foreign)
+    return "role" in names or ("content" in names and not foreign and _ON_SCREEN.isdisjoint(names))
 
 
 def _is_drawn(engine: Engine, cls: ClassInfo, bases: set[str]) -> bool:

@@ -255,6 +255,7 @@ PERSONAL_NAMES: dict[str, tuple[str, str]] = {
             "chat_id",
             "thread_id",
             "request_id",
+            "message_id",
             "run_id",
             "trace_id",
             "correlation_id",
