@@ -89,6 +89,8 @@ def dict_arrivals(engine: Engine, frame: Frame, node: ast.AST, value: Value, nod
         beside = sinks.KEYS_BESIDE.get(key)
         if (key in sinks.SYSTEM_KEYS or (beside is not None and beside & fields.keys())) and key in nodes:
             arrive(engine, frame, nodes[key], fields[key], f"{key!r} of a request")
+    if "type" in fields and "function" in fields and _is_const(fields["type"], "function"):
+        _function_of_tool(engine, frame, nodes.get("function"), fields["function"])
     if "description" in fields and sinks.TOOL_KEYS & fields.keys():
         for key in ("name", "description", "input_schema", "inputSchema", "parameters"):
             if key in nodes:
@@ -103,6 +105,22 @@ def dict_arrivals(engine: Engine, frame: Frame, node: ast.AST, value: Value, nod
     if "tools" in fields and "tools" in nodes and not stored and sent:
         tools(engine, frame, nodes["tools"], fields["tools"])
     return value
+
+
+def _is_const(value: Value, word: str) -> bool:
+    return isinstance(value.shape, Const) and value.shape.value == word
+
+
+def _function_of_tool(engine: Engine, frame: Frame, node: ast.expr | None, value: Value) -> None:
+    """`{"type": "function", "function": {"name": …, "description": …}}`: without parameters its outer dict says that it
+    is a tool."""
+    shape = value.shape
+    if not isinstance(node, ast.Dict) or not isinstance(shape, DictShape) or sinks.TOOL_KEYS & shape.fields.keys():
+        return
+    for key, item in zip(node.keys, node.values, strict=True):
+        if isinstance(key, ast.Constant) and key.value == "description" and "description" in shape.fields:
+            told = shape.fields["description"]
+            arrive(engine, frame, item, told, "description of a tool", "tools", atoms=told.all_atoms())
 
 
 def _is_published(frame: Frame, node: ast.AST) -> bool:
