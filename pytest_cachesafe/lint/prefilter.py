@@ -34,6 +34,7 @@ _GROUPS: tuple[tuple[bytes, _Words], ...] = (
     (b"Tool", ((b"Tool", (
         b"Tool(", b"Tool)", b"Tool.", b"Toolkit)", b"Tool,", b"FunctionDeclaration(", b"ToolParam(",
     )),)),
+    (b"FunctionDecl", ((b"FunctionDeclaration(", ()),)),
     (b"input_schema", ((b"input_schema", ()),)),
     (b"description", (
         (b'parameters"', (b'"description"',)),

@@ -29,6 +29,7 @@ _MARKERS = frozenset(("cache_control", "cachePoint"))
 # Handed down through one argument at most, and not into another file: farther away they are somebody's identifiers.
 _NEAR_KINDS = frozenset(("user", "session", "env", "random", "temp", "set", "listing", "state", "repr"))
 _FARTHEST = 3
+_OF_CHAT = frozenset(("state", "build", "memory", "file", "random", "temp"))
 # A chat that is handed on: `"messages": messages`, `messages=history`, `*history`.
 _CHAT_BEHIND = lazy_pattern(r"""["']?messages["']?\s*[:=]\s*(?!\[\s*\{)[\w.\[(*]|\*\w*(?:history|messages|turns)\b""")
 TOOL_LIST = "list of tools"
@@ -112,12 +113,22 @@ def _list_atoms(engine: Engine, frame: Frame, shape: ListShape, node: ast.AST, d
     blocks = sum(isinstance(i.shape, DictShape) for i in items) == len(items)
     for item in items:
         found = prompt_atoms(engine, frame, item, node, depth - 1)
-        if blocks and not marked and stable_before and not behind:
+        if blocks and not marked and stable_before:
+            if behind:
+                atoms = merge(atoms, {k: a for k, a in found.items() if _is_of_moment(a)})
             continue
         atoms = merge(atoms, found)
         if not found:
             stable_before = True
     return atoms
+
+
+def _is_of_moment(atom: Atom) -> bool:
+    """Whether a value is another one within a chat: what stays for the chat costs nothing behind a block of its own."""
+    source = atom.source
+    return source is not None and (
+        source.kind in _OF_CHAT or (source.kind == "clock" and source.granularity in ("microsecond", "second", "minute"))
+    )
 
 
 def _marks_elsewhere(engine: Engine, frame: Frame) -> bool:

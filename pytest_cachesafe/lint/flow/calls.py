@@ -26,6 +26,7 @@ from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.moment import of_the_moment
 from pytest_cachesafe.lint.flow.personal import environment
 from pytest_cachesafe.lint.flow.requested import request_item
+from pytest_cachesafe.lint.flow.template_globals import globals_updated, text_with_globals
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
     Bound,
@@ -136,6 +137,10 @@ def _result(
     if last in engine.tables.sanitizers or spelt in engine.tables.sanitizers:
         return NOTHING
     live = live_answer(engine, frame, node, last, arguments)
+    if live is None and last == "from_string":
+        live = text_with_globals(engine, frame, node, arguments)
+    if last == "update" and globals_updated(engine, frame, node, arguments):
+        return NOTHING
     if live is None:
         live = of_the_moment(engine, frame, node, function, last, arguments)
     if live is not None:

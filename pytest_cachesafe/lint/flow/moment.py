@@ -4,6 +4,7 @@ of a window, what an instruction function reads of the work that goes on, and a 
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from cachesafe_rules.expressions import name_words
@@ -89,13 +90,17 @@ def work_in_hand(engine: Engine, frame: Frame, node: ast.Attribute, spelt: str) 
     """`ctx.deps.todos` in a function that writes instructions for each request of a short file; None for anything
     else, and for what is called like something that stays."""
     own = frame.function
-    if own is None or _ANEW.isdisjoint(d.rpartition(".")[2] for d in own.decorators):
+    if own is None or own.is_tool:
         return None
     root, *path = dotted_name(node).split(".")
     if root not in own.params or len(path) < 2 or path[0] not in _OWN:
         return None
     words = {word for part in path[1:] for word in name_words(part)} | set(name_words(own.name))
     if _WORK.isdisjoint(words) or not is_excerpt(engine, frame.module):
+        return None
+    anew = not _ANEW.isdisjoint(d.rpartition(".")[2] for d in own.decorators)
+    handed = re.compile(rf"\binstructions?\s*=\s*(?:self\.)?{re.escape(own.name)}\b")
+    if not anew and not handed.search("\n".join(engine.lines(frame.module))):
         return None
     return engine.source(frame, node, "state", "call", spelt)
 
