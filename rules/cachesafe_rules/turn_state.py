@@ -116,6 +116,8 @@ def _known_state(shape: Shape, function: str, part: Expr, loops: list[Condition]
         root = Expr("name", part.span, name=name.partition(".")[0])
         given = shape.is_parameter(function, root) and root.name != "self" and not _GIVEN.isdisjoint(_last_words(part))
         return name if given or _is_set_anew(shape, function, part) else None
+    if any(_is_worked_off(part, loop) for loop in loops):
+        return name
     if shape.is_parameter(function, part):
         return name if not _GIVEN.isdisjoint(_last_words(part)) and not shape.bindings(function, part) else None
     if any(_moves_on(shape, function, part, loop) for loop in loops):
@@ -228,6 +230,14 @@ def _tells(shape: Shape, function: str, written: str, value: Expr | None) -> boo
 
 
 # Loops
+
+
+def _is_worked_off(part: Expr, loop: Condition) -> bool:
+    """Whether a loop goes on for as long as a name has something left: `while any(not t.done for t in plan)`."""
+    test = loop.test
+    if loop.kind != "while" or test is None or test.kind == "name":
+        return False
+    return any(inner.kind == "name" and inner.name == part.name for inner in walk(test))
 
 
 def _moves_on(shape: Shape, function: str, part: Expr, loop: Condition) -> bool:
