@@ -183,9 +183,9 @@ def _return(engine: Engine, frame: Frame, stmt: ast.Return) -> None:
                 arrive(engine, frame, stmt.value, value, words)
                 break
         else:
-            if (engine.tables.is_system_name(function.name) or _is_system_of_prompt(function)) and not isinstance(
-                value.shape, (Func, Cls, ModShape)
-            ):
+            named = engine.tables.is_system_name(function.name) or _is_system_of_prompt(function)
+            named = named or (sinks.MAKES_SYSTEM.search(function.name) and is_excerpt(engine, frame.module))
+            if named and not isinstance(value.shape, (Func, Cls, ModShape)):
                 mark = new_mark(frame, stmt, "name")
                 arrive(engine, frame, stmt.value, value, f"return value of {function.name}()", marks=(mark,))
                 if value.atoms:

@@ -210,6 +210,11 @@ KEYS_BESIDE: dict[str, frozenset[str]] = {
     "system": frozenset(("messages", "model", "max_tokens", "tools")),
     "instructions": frozenset(("input", "model", "tools", "name", "messages", "assistant_id")),
 }
+# Functions that make the system text by their name, in a file that is complete as it stands.
+MAKES_SYSTEM = lazy_pattern(
+    r"^_*(?:build|get|make|render|compose|create|format|assemble|transform|generate|prepare)_(?:\w+_)?system(?:_(?!info|"
+    r"status|time|config|path|name|stats|health|id|tool|call|user|file|metric|command|log|clock|event|state)\w+)?$"
+)
 # Functions that build a part of a request.
 BUILDS = lazy_pattern(r"(?:^|_)(?:system|prompt|request|body|payload|build|context|params|kwargs)(?:_|$)")
 TOOL_KEYS = frozenset(("input_schema", "parameters", "inputSchema", "function", "args_schema", "schema"))
