@@ -20,7 +20,16 @@ if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.frame import Frame
     from pytest_cachesafe.lint.flow.values import Value
 
-__all__ = ["Keys", "drawn_examples", "drawn_in_call", "drawn_messages", "draws", "followed", "has_own_seed", "is_seeded"]
+__all__ = [
+    "Keys",
+    "drawn_examples",
+    "drawn_in_call",
+    "drawn_messages",
+    "draws",
+    "followed",
+    "has_own_seed",
+    "is_seeded",
+]
 
 Keys = frozenset[tuple[Any, ...]]
 _NONE: Keys = frozenset()

@@ -167,7 +167,12 @@ def _return(engine: Engine, frame: Frame, stmt: ast.Return) -> None:
     value = evaluate(engine, frame, stmt.value)
     handed_over(engine, frame, value)
     function = frame.function
-    if function is not None and isinstance(value.shape, ListShape) and value.shape.drawn and is_excerpt(engine, frame.module):
+    if (
+        function is not None
+        and isinstance(value.shape, ListShape)
+        and value.shape.drawn
+        and is_excerpt(engine, frame.module)
+    ):
         drawn_messages(engine, frame, value, stmt.value)
     if isinstance(stmt.value, ast.Tuple) and isinstance(value.shape, ListShape):
         returned_request(engine, frame, stmt.value, value.shape)
@@ -178,7 +183,9 @@ def _return(engine: Engine, frame: Frame, stmt: ast.Return) -> None:
                 arrive(engine, frame, stmt.value, value, words)
                 break
         else:
-            if (engine.tables.is_system_name(function.name) or _is_system_of_prompt(function)) and not isinstance(value.shape, (Func, Cls, ModShape)):
+            if (engine.tables.is_system_name(function.name) or _is_system_of_prompt(function)) and not isinstance(
+                value.shape, (Func, Cls, ModShape)
+            ):
                 mark = new_mark(frame, stmt, "name")
                 arrive(engine, frame, stmt.value, value, f"return value of {function.name}()", marks=(mark,))
                 if value.atoms:

@@ -49,7 +49,9 @@ def _shows_address(engine: Engine, function: FunctionInfo) -> bool:
             continue
         name = dotted_name(made.func)
         known = env.get(name)
-        if name == "object" or (known is not None and isinstance(known.shape, Cls) and is_bare(engine, known.shape.cls)):
+        if name == "object" or (
+            known is not None and isinstance(known.shape, Cls) and is_bare(engine, known.shape.cls)
+        ):
             return True
     return False
 

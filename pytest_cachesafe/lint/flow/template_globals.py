@@ -68,7 +68,7 @@ def text_with_globals(engine: Engine, frame: Frame, node: ast.Call, arguments: A
     # Rendered later on, and as often as somebody asks.
     frozen, frame.frozen = frame.frozen, False
     for key, value in known.shape.fields.items():
-        named = re.search(rf"\{{[{{%][^}}]*?(?<![\w.\"'])" + re.escape(key) + r"\b(\s*\()?", text.value)
+        named = re.search(r"\{[{%][^}]*?(?<![\w.\"'])" + re.escape(key) + r"\b(\s*\()?", text.value)
         if named is not None:
             found = called(engine, frame, value, node).all_atoms() if named[1] else value.atoms
             atoms = merge(atoms, found)
