@@ -41,6 +41,8 @@ _GROUPS: tuple[tuple[bytes, _Words], ...] = (
         (b"parameters'", (b"'description'",)),
         (b'["function"]', (b'description"',)),
         (b"['function']", (b"description'",)),
+        (b'"function"', (b'"description"',)),
+        (b"'function'", (b"'description'",)),
     )),
     (b"sys_", ((b"sys_", (b"sys_p", b"sys_m", b"sys_i")),)),
     (b"eveloper", ((b"eveloper", (b'"developer', b"'developer", b"developer_", b"DeveloperM")),)),

@@ -65,7 +65,7 @@ def prompt_atoms(engine: Engine, frame: Frame, value: Value, node: ast.AST, dept
     if isinstance(shape, DictShape):
         if role_of(shape.fields.get("role")) == "other":
             return EMPTY
-        names = [
+        names: list[str] = [
             n for n in ("content", "text", "parts", "prompt", "template", "value", "system_prompt") if n in shape.fields
         ]
         if "preset" in shape.fields and "append" in shape.fields:
@@ -108,14 +108,13 @@ def _list_atoms(engine: Engine, frame: Frame, shape: ListShape, node: ast.AST, d
         items = items[: marked[-1] + 1]
     atoms = EMPTY
     stable_before = False
-    # Where nothing is marked in a file that is complete as it stands, the history stands behind all blocks.
-    behind = not marked and is_excerpt(engine, frame.module) and not _marks_elsewhere(engine, frame)
     blocks = sum(isinstance(i.shape, DictShape) for i in items) == len(items)
     for item in items:
         found = prompt_atoms(engine, frame, item, node, depth - 1)
         if blocks and not marked and stable_before:
-            if behind:
-                atoms = merge(atoms, {k: a for k, a in found.items() if _is_of_moment(a)})
+            moving = {k: a for k, a in found.items() if _is_of_moment(a)}
+            if moving and _is_before_chat(engine, frame):
+                atoms = merge(atoms, moving)
             continue
         atoms = merge(atoms, found)
         if not found:
@@ -132,10 +131,12 @@ def _is_of_moment(atom: Atom) -> bool:
     )
 
 
-def _marks_elsewhere(engine: Engine, frame: Frame) -> bool:
-    """Whether a file speaks of cache markers, or of no messages that may stand behind its blocks."""
+def _is_before_chat(engine: Engine, frame: Frame) -> bool:
+    """Whether a chat stands behind all blocks of a file that is complete as it stands, and nothing marks a block."""
+    if not is_excerpt(engine, frame.module):
+        return False
     text = "\n".join(engine.lines(frame.module))
-    return any(word in text for word in ("cache", *_MARKERS)) or not _CHAT_BEHIND.search(text)
+    return "cache" not in text and _CHAT_BEHIND.search(text) is not None
 
 
 def arrive(

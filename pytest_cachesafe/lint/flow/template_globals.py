@@ -1,4 +1,4 @@
-"""Globals of a template environment: `env.globals["now"] = datetime.now` is called whenever a text of it is rendered."""
+"""Globals of a template environment: `env.globals["now"] = datetime.now` is called when a text of it is rendered."""
 
 from __future__ import annotations
 
