@@ -18,7 +18,7 @@ _Words = tuple[tuple[bytes, tuple[bytes, ...]], ...]
 _GROUPS: tuple[tuple[bytes, _Words], ...] = (
     (b"ystem", ((b"ystem", (
         b"ystem_", b'system"', b"system'", b"ystemM", b"ystemP", b"ystemI", b"ystemC", b"ystemT", b"system=",
-        b"system =", b"ole.system", b"from_system", b"system.", b"ystem-",
+        b"system =", b"ole.system", b"from_system", b"system.", b"ystem-", b"def system(",
     )),)),
     (b"YSTEM", ((b"YSTEM", ()),)),
     (b"nstruction", (
@@ -34,6 +34,7 @@ _GROUPS: tuple[tuple[bytes, _Words], ...] = (
     (b"Tool", ((b"Tool", (
         b"Tool(", b"Tool)", b"Tool.", b"Toolkit)", b"Tool,", b"FunctionDeclaration(", b"ToolParam(",
     )),)),
+    (b"FunctionDecl", ((b"FunctionDeclaration(", ()),)),
     (b"input_schema", ((b"input_schema", ()),)),
     (b"description", (
         (b'parameters"', (b'"description"',)),

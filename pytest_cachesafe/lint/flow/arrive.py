@@ -11,6 +11,7 @@ from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.flow.atoms import EMPTY, UNORDERED_KINDS, merge, volatile_atoms
 from pytest_cachesafe.lint.flow.frame import ParamSink, function_of
 from pytest_cachesafe.lint.flow.marks import role_of, vote
+from pytest_cachesafe.lint.flow.moment import is_excerpt
 from pytest_cachesafe.lint.flow.values import DictShape, Func, Lambda, ListShape, Obj
 from pytest_cachesafe.lint.tables import sinks
 
@@ -28,6 +29,9 @@ _MARKERS = frozenset(("cache_control", "cachePoint"))
 # Handed down through one argument at most, and not into another file: farther away they are somebody's identifiers.
 _NEAR_KINDS = frozenset(("user", "session", "env", "random", "temp", "set", "listing", "state", "repr"))
 _FARTHEST = 3
+_OF_CHAT = frozenset(("state", "build", "memory", "file", "random", "temp"))
+# A chat that is handed on: `"messages": messages`, `messages=history`, `*history`.
+_CHAT_BEHIND = lazy_pattern(r"""["']?messages["']?\s*[:=]\s*(?!\[\s*\{)[\w.\[(*]|\*\w*(?:history|messages|turns)\b""")
 TOOL_LIST = "list of tools"
 # What may be said of the order of tools or of examples.
 ORDER_KINDS = frozenset(("set", "listing", "random"))
@@ -64,6 +68,9 @@ def prompt_atoms(engine: Engine, frame: Frame, value: Value, node: ast.AST, dept
         names = [
             n for n in ("content", "text", "parts", "prompt", "template", "value", "system_prompt") if n in shape.fields
         ]
+        if "preset" in shape.fields and "append" in shape.fields:
+            # `{"type": "preset", "append": text}`: what is put behind the prompt of a framework.
+            names.append("append")
         for name in names or ():
             atoms = merge(atoms, prompt_atoms(engine, frame, shape.fields[name], node, depth - 1))
         return atoms
@@ -101,15 +108,33 @@ def _list_atoms(engine: Engine, frame: Frame, shape: ListShape, node: ast.AST, d
         items = items[: marked[-1] + 1]
     atoms = EMPTY
     stable_before = False
+    # Where nothing is marked in a file that is complete as it stands, the history stands behind all blocks.
+    behind = not marked and is_excerpt(engine, frame.module) and not _marks_elsewhere(engine, frame)
     blocks = sum(isinstance(i.shape, DictShape) for i in items) == len(items)
     for item in items:
         found = prompt_atoms(engine, frame, item, node, depth - 1)
         if blocks and not marked and stable_before:
+            if behind:
+                atoms = merge(atoms, {k: a for k, a in found.items() if _is_of_moment(a)})
             continue
         atoms = merge(atoms, found)
         if not found:
             stable_before = True
     return atoms
+
+
+def _is_of_moment(atom: Atom) -> bool:
+    """Whether a value is another one within a chat: what stays for the chat costs nothing behind a block of its own."""
+    source = atom.source
+    return source is not None and (
+        source.kind in _OF_CHAT or (source.kind == "clock" and source.granularity in ("microsecond", "second", "minute"))
+    )
+
+
+def _marks_elsewhere(engine: Engine, frame: Frame) -> bool:
+    """Whether a file speaks of cache markers, or of no messages that may stand behind its blocks."""
+    text = "\n".join(engine.lines(frame.module))
+    return any(word in text for word in ("cache", *_MARKERS)) or not _CHAT_BEHIND.search(text)
 
 
 def arrive(

@@ -16,6 +16,7 @@ from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.marks import new_mark, role_of
 from pytest_cachesafe.lint.flow.messages import tools, user_text
 from pytest_cachesafe.lint.flow.module import dotted_name
+from pytest_cachesafe.lint.flow.template_globals import global_set
 from pytest_cachesafe.lint.flow.values import Cls, DictShape, Ext, Func, ListShape, ModShape, Value
 from pytest_cachesafe.lint.tables import sinks
 
@@ -101,7 +102,8 @@ def assign(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: a
             for part, item in zip(target.elts, parts, strict=True):
                 assign(engine, frame, part, Value(merge(item.atoms, value.atoms), item.shape, item.latent), node)
             return
-    bind(engine, frame, target, value)
+    if not global_set(engine, frame, target, value):
+        bind(engine, frame, target, value)
 
 
 def named_text(engine: Engine, frame: Frame, target: ast.expr, value: Value, node: ast.expr, name: str) -> Value:

@@ -23,8 +23,10 @@ from pytest_cachesafe.lint.flow.kept_state import state_item
 from pytest_cachesafe.lint.flow.live import live_answer
 from pytest_cachesafe.lint.flow.marks import added_to_chat, marks_of, vote
 from pytest_cachesafe.lint.flow.module import dotted_name
+from pytest_cachesafe.lint.flow.moment import of_the_moment
 from pytest_cachesafe.lint.flow.personal import environment
 from pytest_cachesafe.lint.flow.requested import request_item
+from pytest_cachesafe.lint.flow.template_globals import globals_updated, text_with_globals
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
     Bound,
@@ -57,7 +59,7 @@ _ASKS = lazy_pattern(
     r"prompt_llm|from_template)$"
 )
 _FILING = lazy_pattern(
-    r"^(?:dump|write|writelines|write_text)$|"
+    r"^(?:dump|write|writelines|write_text|display)$|"
     r"^a?(?:add|create|save|insert|store|log|record|append)_\w*(?:entry|record|row|event|log|notification|audit)$"
 )
 _HARMLESS = lazy_pattern(r"^(?:print|len|dumps|isinstance|debug|info|warning|log|append|extend|insert)$")
@@ -135,6 +137,12 @@ def _result(
     if last in engine.tables.sanitizers or spelt in engine.tables.sanitizers:
         return NOTHING
     live = live_answer(engine, frame, node, last, arguments)
+    if live is None and last == "from_string":
+        live = text_with_globals(engine, frame, node, arguments)
+    if last == "update" and globals_updated(engine, frame, node, arguments):
+        return NOTHING
+    if live is None:
+        live = of_the_moment(engine, frame, node, function, last, arguments)
     if live is not None:
         return live
     if last == "get" and isinstance(node.func, ast.Attribute) and node.args:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cachesafe_rules.patterns import lazy_pattern
 from pytest_cachesafe.lint.flow.atoms import merge
+from pytest_cachesafe.lint.flow.moment import is_excerpt
 from pytest_cachesafe.lint.flow.values import NOTHING, Const, ListShape, Value
 
 if TYPE_CHECKING:
@@ -23,6 +24,9 @@ _GIT = lazy_pattern(r"git\b")
 _DATE = lazy_pattern(r"date\b")
 _HOST = lazy_pattern(r"(?:uname|hostname|whoami|sw_vers|lsb_release)\b")
 _LISTING = lazy_pattern(r"(?:ls|tree|find)\b")
+# A command that is set somewhere else, and what is told of it.
+_CONFIGURED = lazy_pattern(r"(?:^|_)(?:cmd|command)$")
+_OUTPUT = "the output of a command"
 # What takes a command line apart.
 _SPLITS = frozenset(("split", "list", "tuple"))
 
@@ -36,6 +40,8 @@ def process(engine: Engine, frame: Frame, node: ast.Call, arguments: Arguments) 
         words = _front(node.args[0])
     if not words and frame.function is not None:
         frame.summary.runs = _parameter(frame.function, node.args)
+        if not frame.summary.runs and _is_configured(engine, frame, node.args[:1]):
+            return engine.source(frame, node, "state", "call", _OUTPUT)
     return _printed(engine, frame, node, " ".join(words))
 
 
@@ -44,7 +50,8 @@ def run_by_helper(
 ) -> Value:
     """The result of a function, with what the command prints that it is given to run: `sh("git", "status")`."""
     every = [*arguments.positional, *(given for given, _ in arguments.keywords.values())]
-    if not any(map(_COMMAND.match, _words(every))):
+    configured = not _words(every) and _is_configured(engine, frame, arguments.nodes)
+    if not configured and not any(map(_COMMAND.match, _words(every))):
         # Before its body is looked at, which most calls need not.
         return value
     for function in functions:
@@ -61,10 +68,26 @@ def run_by_helper(
             own = function.params[1:] if function.kind in ("method", "class") else function.params
             at = own.index(name) if name in own else len(arguments.positional)
             given = arguments.positional[at : at + 1]
-        printed = _printed(engine, frame, node, " ".join(_words(given)))
+        printed = (
+            engine.source(frame, node, "state", "call", _OUTPUT)
+            if configured and given
+            else _printed(engine, frame, node, " ".join(_words(given)))
+        )
         if printed.atoms:
             return Value(merge(value.atoms, printed.atoms), value.shape, value.latent)
     return value
+
+
+def _is_configured(engine: Engine, frame: Frame, nodes: Sequence[ast.expr]) -> bool:
+    """`run(config.context_cmd)` in a short file: a command of the user's, whose output is put into each request."""
+    own = frame.function
+    return (
+        own is not None
+        and not own.is_tool
+        and not frame.frozen
+        and any(isinstance(one, ast.Attribute) and _CONFIGURED.search(one.attr) for one in nodes)
+        and is_excerpt(engine, frame.module)
+    )
 
 
 def _words(values: Iterable[Value]) -> list[str]:

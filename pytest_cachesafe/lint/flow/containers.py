@@ -13,6 +13,7 @@ from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, orders, unordered
 from pytest_cachesafe.lint.flow.derive import iterated, ordered, record_of, taken
 from pytest_cachesafe.lint.flow.handed import is_given_constants
 from pytest_cachesafe.lint.flow.messages import dict_arrivals
+from pytest_cachesafe.lint.flow.moment import listed_anew
 from pytest_cachesafe.lint.flow.values import NOTHING, Const, DictShape, Func, Lambda, ListShape, Value, whole
 
 if TYPE_CHECKING:
@@ -26,7 +27,12 @@ __all__ = ["container_call", "set_source"]
 # What an application is made of, by its name.
 _SET_UP = lazy_pattern(
     r"tool|skill|plugin|capabilit|command|languag|import|feature|allowed|enabled|module|config|setting|registr|catalog|"
-    r"agent|provider|extension|action|name|topic|tag|word|label|field"
+    r"agent|provider|extension|action|name|topic|tag|word|label|field|server"
+)
+# The same as the key or attribute under which something that a caller brings holds it.
+_SET_UP_KEY = lazy_pattern(
+    r"tool|skill|plugin|capabilit|command|languag|feature|allowed|enabled|module|setting|registr|catalog|provider|"
+    r"extension|server"
 )
 
 _WALKS = frozenset(("reversed", "enumerate", "iter", "islice", "zip", "map", "filter", "chain", "from_iterable"))
@@ -39,7 +45,9 @@ def container_call(
     if last in ("set", "frozenset") and name in ("set", "frozenset"):
         return _set(engine, frame, node, name, arguments)
     if last in ("sorted", "natsorted") and arguments.positional:
-        return ordered(arguments.positional[0])
+        fixed = ordered(arguments.positional[0])
+        anew = listed_anew(engine, frame, node, arguments.positional[0])
+        return Value(merge(fixed.atoms, anew.atoms), fixed.shape, fixed.latent) if anew.atoms else fixed
     if last in ("list", "tuple") and name in ("list", "tuple") and arguments.positional:
         inner = arguments.positional[0]
         if isinstance(inner.shape, ListShape):
@@ -87,6 +95,7 @@ def _lasts(engine: Engine, frame: Frame, node: ast.expr) -> bool:
     bound = {n.id for part in ast.walk(node) if isinstance(part, ast.comprehension) for n in ast.walk(part.target)
              if isinstance(n, ast.Name)}  # fmt: skip
     called = {id(part.func) for part in ast.walk(node) if isinstance(part, ast.Call)}
+    called |= {id(root) for part in ast.walk(node) if (root := _holder(part)) is not None}
     for part in ast.walk(node):
         if not isinstance(part, ast.Name) or id(part) in called or part.id in bound or part.id in ("self", "cls"):
             continue
@@ -95,6 +104,23 @@ def _lasts(engine: Engine, frame: Frame, node: ast.expr) -> bool:
                 continue
             return False
     return True
+
+
+def _holder(node: ast.AST) -> ast.Name | None:
+    """The name of what holds something that is set up once under a key: `model` of `model["skill_ids"]`."""
+    key: object = None
+    if isinstance(node, ast.Attribute):
+        key = node.attr
+    elif isinstance(node, ast.Subscript):
+        key = node.slice.value if isinstance(node.slice, ast.Constant) else None
+    elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("get", "pop"):
+        key = node.args[0].value if node.args and isinstance(node.args[0], ast.Constant) else None
+    if not isinstance(key, str) or not _SET_UP_KEY.search(key):
+        return None
+    inner: ast.AST = node
+    while isinstance(inner, (ast.Attribute, ast.Subscript, ast.Call)):
+        inner = inner.func if isinstance(inner, ast.Call) else inner.value
+    return inner if isinstance(inner, ast.Name) else None
 
 
 def _dict(engine: Engine, frame: Frame, node: ast.Call, arguments: Arguments) -> Value:

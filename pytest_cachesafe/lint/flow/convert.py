@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
 
-__all__ = ["converted", "formatted_clock", "handed_on", "replaces"]
+__all__ = ["converted", "fields_of", "formatted_clock", "handed_on", "replaces"]
 
 # Their result is one of their arguments, or has its parts.
 _KEEPS_SHAPE = frozenset(
@@ -123,7 +123,7 @@ def handed_on(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments
         if last in ("Field", "field"):
             return field_default(engine, frame, arguments)
         if last in ("asdict", "vars") and isinstance(picked.shape, Obj):
-            return _fields_of(engine, picked, picked.shape)
+            return fields_of(engine, picked, picked.shape)
         return picked
     record = record_of(arguments.positional[:1]) if last in ("next", "anext", "min", "max") else None
     if record is not None:
@@ -155,7 +155,7 @@ def _attribute_of(engine: Engine, frame: Frame, node: ast.Call, given: list[Valu
     return join_all([Value(found), *given[2:]])
 
 
-def _fields_of(engine: Engine, value: Value, shape: Obj) -> Value:
+def fields_of(engine: Engine, value: Value, shape: Obj) -> Value:
     """An object as a dict of its fields."""
     cls = shape.cls
     known = {

@@ -63,6 +63,7 @@ def evaluate_list(engine: Engine, frame: Frame, node: ast.List | ast.Tuple) -> V
     items: list[Value] = []
     exact = True
     last, drawn = EMPTY, frozenset[tuple[Any, ...]]()
+    order = EMPTY
     for part in node.elts:
         # Something stands behind what was drawn before.
         drawn |= last.keys()
@@ -75,6 +76,7 @@ def evaluate_list(engine: Engine, frame: Frame, node: ast.List | ast.Tuple) -> V
                 list_positions(engine, frame, value.shape.items, tuple(items), exact)
                 items += value.shape.items
                 exact = exact and value.shape.exact
+                order = merge(order, orders(value.atoms))
             else:
                 items.append(iterated(value))
                 exact = False
@@ -85,7 +87,7 @@ def evaluate_list(engine: Engine, frame: Frame, node: ast.List | ast.Tuple) -> V
     shape = ListShape(tuple(items), exact, drawn)
     if isinstance(node, ast.Tuple) and len(items) == 2:
         return dict_arrivals(engine, frame, node, Value(last, shape), {})
-    return Value(last, shape)
+    return Value(merge(last, order), shape)
 
 
 def evaluate_set(engine: Engine, frame: Frame, node: ast.Set) -> Value:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.frame import Frame
     from pytest_cachesafe.lint.flow.values import Value
 
-__all__ = ["Keys", "drawn_examples", "drawn_in_call", "draws", "followed", "has_own_seed", "is_seeded"]
+__all__ = ["Keys", "drawn_examples", "drawn_in_call", "drawn_messages", "draws", "followed", "has_own_seed", "is_seeded"]
 
 Keys = frozenset[tuple[Any, ...]]
 _NONE: Keys = frozenset()
@@ -64,6 +64,12 @@ def drawn_examples(engine: Engine, frame: Frame, node: ast.Call | None, given: V
     atoms = {k: a for k, a in draws(given.atoms).items() if k in given.shape.drawn and k not in own}
     if atoms:
         arrive(engine, frame, where, given, "few-shot messages", "few_shot", atoms=atoms)
+
+
+def drawn_messages(engine: Engine, frame: Frame, given: Value, where: ast.expr) -> None:
+    """The same of a list of messages that a function gives back to whoever sends it."""
+    if isinstance(given.shape, ListShape) and _holds_messages(given.shape):
+        drawn_examples(engine, frame, None, given, where)
 
 
 def drawn_in_call(engine: Engine, frame: Frame, node: ast.Call, last: str, arguments: Arguments) -> None:

@@ -18,9 +18,11 @@ from pytest_cachesafe.lint.flow.classes import find_method
 from pytest_cachesafe.lint.flow.counters import counted, step_of
 from pytest_cachesafe.lint.flow.definitions import define_class, define_function, import_from, import_modules
 from pytest_cachesafe.lint.flow.derive import iterated, taken
+from pytest_cachesafe.lint.flow.drawn import drawn_messages
 from pytest_cachesafe.lint.flow.evaluate import DEEPEST, evaluate
 from pytest_cachesafe.lint.flow.marks import handed_over, new_mark
 from pytest_cachesafe.lint.flow.module import dotted_name
+from pytest_cachesafe.lint.flow.moment import is_excerpt
 from pytest_cachesafe.lint.flow.operators import added
 from pytest_cachesafe.lint.flow.parts import handed_order
 from pytest_cachesafe.lint.flow.places import elsewhere
@@ -45,6 +47,7 @@ from pytest_cachesafe.lint.tables import sinks, sources
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
+    from pytest_cachesafe.lint.flow.module import FunctionInfo
 
 __all__ = ["run_body"]
 
@@ -164,6 +167,8 @@ def _return(engine: Engine, frame: Frame, stmt: ast.Return) -> None:
     value = evaluate(engine, frame, stmt.value)
     handed_over(engine, frame, value)
     function = frame.function
+    if function is not None and isinstance(value.shape, ListShape) and value.shape.drawn and is_excerpt(engine, frame.module):
+        drawn_messages(engine, frame, value, stmt.value)
     if isinstance(stmt.value, ast.Tuple) and isinstance(value.shape, ListShape):
         returned_request(engine, frame, stmt.value, value.shape)
     if function is not None and not function.is_tool:
@@ -173,7 +178,7 @@ def _return(engine: Engine, frame: Frame, stmt: ast.Return) -> None:
                 arrive(engine, frame, stmt.value, value, words)
                 break
         else:
-            if engine.tables.is_system_name(function.name) and not isinstance(value.shape, (Func, Cls, ModShape)):
+            if (engine.tables.is_system_name(function.name) or _is_system_of_prompt(function)) and not isinstance(value.shape, (Func, Cls, ModShape)):
                 mark = new_mark(frame, stmt, "name")
                 arrive(engine, frame, stmt.value, value, f"return value of {function.name}()", marks=(mark,))
                 if value.atoms:
@@ -181,6 +186,11 @@ def _return(engine: Engine, frame: Frame, stmt: ast.Return) -> None:
                         {**value.atoms, ("m", mark.key): Atom(("m", mark.key), mark=mark)}, value.shape, value.latent
                     )
     frame.returned.append(value)
+
+
+def _is_system_of_prompt(function: FunctionInfo) -> bool:
+    """`PromptBuilder.system()`"""
+    return function.name == "system" and function.cls is not None and "Prompt" in function.cls.name
 
 
 def _branches(

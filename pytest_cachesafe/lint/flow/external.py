@@ -19,9 +19,11 @@ from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.mutate import shuffled
 from pytest_cachesafe.lint.flow.personal import environment
 from pytest_cachesafe.lint.flow.places import expands, last_part
+from pytest_cachesafe.lint.flow.signatures import signature_of
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
     Const,
+    DictShape,
     Ext,
     Func,
     Lambda,
@@ -122,6 +124,11 @@ def external(
         return Value(atoms, tail.shape if isinstance(tail.shape, (Const, ParamShape)) else None)
     if last == "basename" and len(arguments.nodes) == 1:
         return Value(last_part(arguments.positional[0].all_atoms(), arguments.nodes[0]))
+    if last == "signature" and arguments.positional:
+        return signature_of(engine, frame, node, arguments.positional[0])
+    if last == "Schema" and arguments.keywords:
+        # A schema written as calls: `types.Schema(type="STRING", enum=names)`.
+        return Value(EMPTY, DictShape({key: value for key, (value, _) in arguments.keywords.items()}))
     if last == "import_module" or last in transfers.STABLE:
         return NOTHING
     if spelt.startswith("subprocess.") or last in _PROCESSES:

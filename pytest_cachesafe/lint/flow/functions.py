@@ -98,6 +98,9 @@ def _parameters(engine: Engine, frame: Frame, function: FunctionInfo, cls: Class
         if is_declared(arg.annotation, default):
             value = Value(value.atoms, RequestShape(name))
         known = annotated_class(engine, function, arg.annotation)
+        if known is None and isinstance(given.shape, Obj):
+            # `tool=MemoryTool()`
+            known = given.shape.cls
         if known is not None:
             value = Value(value.atoms, Obj(known))
         if given.atoms:

@@ -90,6 +90,8 @@ def dict_arrivals(engine: Engine, frame: Frame, node: ast.AST, value: Value, nod
         alone = key == "system" and len(fields) == 1 and _is_built(frame)
         if (key in sinks.SYSTEM_KEYS or (beside is not None and beside & fields.keys()) or alone) and key in nodes:
             arrive(engine, frame, nodes[key], fields[key], f"{key!r} of a request")
+    if "type" in fields and "function" in fields and _is_const(fields["type"], "function"):
+        _function_of_tool(engine, frame, nodes.get("function"), fields["function"])
     if "description" in fields and sinks.TOOL_KEYS & fields.keys():
         for key in ("name", "description", "input_schema", "inputSchema", "parameters"):
             if key in nodes:
@@ -110,6 +112,22 @@ def _is_built(frame: Frame) -> bool:
     """Whether a dict is what a function gives back that builds a part of a request by its name."""
     name = frame.qualname.rsplit(".", 1)[-1]
     return isinstance(frame.stmt, ast.Return) and sinks.BUILDS.search(name) is not None
+
+
+def _is_const(value: Value, word: str) -> bool:
+    return isinstance(value.shape, Const) and value.shape.value == word
+
+
+def _function_of_tool(engine: Engine, frame: Frame, node: ast.expr | None, value: Value) -> None:
+    """`{"type": "function", "function": {"name": …, "description": …}}`: without parameters its outer dict says that it
+    is a tool."""
+    shape = value.shape
+    if not isinstance(node, ast.Dict) or not isinstance(shape, DictShape) or sinks.TOOL_KEYS & shape.fields.keys():
+        return
+    for key, item in zip(node.keys, node.values, strict=True):
+        if isinstance(key, ast.Constant) and key.value == "description" and "description" in shape.fields:
+            told = shape.fields["description"]
+            arrive(engine, frame, item, told, "description of a tool", "tools", atoms=told.all_atoms())
 
 
 def _is_published(frame: Frame, node: ast.AST) -> bool:

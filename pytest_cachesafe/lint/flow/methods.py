@@ -10,6 +10,7 @@ from cachesafe_rules.policy import WRITTEN_OUT
 from pytest_cachesafe.lint.flow import clock
 from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, under
 from pytest_cachesafe.lint.flow.binding import bind
+from pytest_cachesafe.lint.flow.convert import fields_of
 from pytest_cachesafe.lint.flow.derive import ANY_KEY, cut, fallback, item_of, iterated, ordered
 from pytest_cachesafe.lint.flow.expanded import REPLACERS, expanded
 from pytest_cachesafe.lint.flow.external import external
@@ -107,8 +108,8 @@ def method(engine: Engine, frame: Frame, node: ast.Call, receiver: Value, name: 
             return found
     if name == "copy":
         return receiver
-    if name in _AS_DICT and isinstance(shape, Obj) and shape.fields:
-        return Value(receiver.atoms, DictShape(shape.fields))
+    if name in _AS_DICT and isinstance(shape, Obj):
+        return fields_of(engine, receiver, shape)
     clocked = _clock_method(receiver, name, arguments)
     if clocked is not None:
         return clocked

@@ -14,6 +14,7 @@ from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.imports import forced, module_attribute, star_imported
 from pytest_cachesafe.lint.flow.kept_state import state_attribute
 from pytest_cachesafe.lint.flow.module import dotted_name
+from pytest_cachesafe.lint.flow.moment import work_in_hand
 from pytest_cachesafe.lint.flow.people import person_attribute
 from pytest_cachesafe.lint.flow.personal import only_parameters, personal_attribute
 from pytest_cachesafe.lint.flow.places import LAST_PARTS, last_part
@@ -49,6 +50,7 @@ _PARTS = {
     "memory": frozenset(("memory", "memories", "summary", "fact", "facts", "topics", "input")),
     "user": _OF_PLACES,
     "locale": _OF_PLACES,
+    "state": frozenset(("status", "state", "done")),
 }
 _BUILTINS = frozenset((
     "id", "hash", "str", "repr", "list", "tuple", "dict", "set", "frozenset", "sorted", "reversed", "map", "filter",
@@ -126,6 +128,7 @@ def evaluate_attribute(engine: Engine, frame: Frame, node: ast.Attribute) -> Val
     asking = (
         request_attribute(engine, frame, node)
         or state_attribute(engine, frame, node)
+        or work_in_hand(engine, frame, node, dotted_name(node))
         or person_attribute(engine, frame, owner, node, value)
     )
     if asking is not None:

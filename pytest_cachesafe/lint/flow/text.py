@@ -13,14 +13,14 @@ from pytest_cachesafe.lint.flow.atoms import EMPTY, is_order, merge
 from pytest_cachesafe.lint.flow.classes import base_words, find_method
 from pytest_cachesafe.lint.flow.derive import cut
 from pytest_cachesafe.lint.flow.evaluate import evaluate
-from pytest_cachesafe.lint.flow.values import NOTHING, DictShape, Func, ListShape, Obj, Value
+from pytest_cachesafe.lint.flow.values import NOTHING, DictShape, Func, ListShape, Obj, Partial, Value
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.engine import Engine
     from pytest_cachesafe.lint.flow.frame import Frame
     from pytest_cachesafe.lint.flow.module import ClassInfo
 
-__all__ = ["evaluate_fstring", "order_told", "shown", "texted"]
+__all__ = ["evaluate_fstring", "is_bare", "order_told", "shown", "texted"]
 
 
 def shown(engine: Engine, frame: Frame, value: Value, node: ast.AST) -> Value:
@@ -44,8 +44,10 @@ def _address(engine: Engine, value: Value, depth: int = 3) -> str:
     shape = value.shape
     if isinstance(shape, Func) and shape.functions:
         return f"the text of function {shape.functions[0].name}"
-    if isinstance(shape, Obj) and _is_bare(engine, shape.cls):
+    if isinstance(shape, Obj) and is_bare(engine, shape.cls):
         return f"the default text of a {shape.cls.name} object"
+    if isinstance(shape, Partial) and depth < 3:
+        return "the text of a partial"
     inner: Iterable[Value] = ()
     if isinstance(shape, ListShape):
         inner = shape.items
@@ -55,7 +57,7 @@ def _address(engine: Engine, value: Value, depth: int = 3) -> str:
     return next(filter(None, found), "")
 
 
-def _is_bare(engine: Engine, cls: ClassInfo) -> bool:
+def is_bare(engine: Engine, cls: ClassInfo) -> bool:
     """Whether all that is seen of a class has no text of its own."""
     return (
         base_words(engine, cls) == {cls.name}

@@ -28,6 +28,7 @@ SOURCE_WORDS: tuple[bytes, ...] = (
     b"gethost", b"getfqdn", b"getuser", b"getlogin", b"expanduser", b"home(", b"cwd", b"environ", b"getenv", b"locale",
     b"get_localzone", b"git", b"version(", b"listdir", b"scandir", b"glob", b"iterdir", b"walk(", b"set(", b"emor",
     b"soul", b"user", b"session", b"usage", b"getpid", b"urandom", b"cpu_", b"uname", b"geocoder",
+    b"recall", b"artifacts", b"states.", b"count", b"signature(", b"partial(", b"object()", b"deps.", b"tokens",
 )  # fmt: skip
 
 # dotted callable -> (kind, granularity). Clocks get finer or coarser by what is done with them (flow/clock.py).
@@ -197,7 +198,7 @@ MEMORY_CALLS = lazy_pattern(
     r"_?(?:a?get|read|load|fetch|recall|search|retrieve|query|format|build|render|list)_(?:\w+_)?"
     r"(?:memory|memories|recent_history\w*|soul|recollections?|session_summary)(?:_(?:context|text|block|section|"
     r"prompt|content|string|str|text))?$"
-    r"|^get_agent_soul$"
+    r"|^get_agent_soul$|^_?a?recall$"
 )
 # Of these, functions named after writing: one that is given what it writes recalls nothing itself.
 MEMORY_WRITERS = lazy_pattern(r"_?(?:format|build|render)_")
