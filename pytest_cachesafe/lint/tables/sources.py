@@ -9,6 +9,7 @@ from cachesafe_rules.patterns import lazy_pattern
 __all__ = [
     "ATTRIBUTES",
     "CALLS",
+    "EXCERPT_WORDS",
     "FILE_TIMES",
     "HELPERS",
     "MEMORY_CALLS",
@@ -29,6 +30,14 @@ SOURCE_WORDS: tuple[bytes, ...] = (
     b"get_localzone", b"git", b"version(", b"listdir", b"scandir", b"glob", b"iterdir", b"walk(", b"set(", b"emor",
     b"soul", b"user", b"session", b"usage", b"getpid", b"urandom", b"cpu_", b"uname", b"geocoder",
     b"recall", b"artifacts", b"states.", b"count", b"signature(", b"partial(", b"object()", b"deps.", b"tokens",
+)  # fmt: skip
+
+# What a short file may name besides (flow/present.py, flow/moment.py).
+EXCERPT_WORDS: tuple[bytes, ...] = (
+    b"remaining", b"elapsed", b"pending", b"unread", b"todo", b"selection", b"selected", b"clipboard", b"scratchpad",
+    b"snapshot", b"telemetry", b"diagnostics", b"focused", b"open", b"unsaved", b"dirty", b"battery", b"spent", b"last",
+    b"latest", b"recent", b"live", b"active", b"visible", b"unfinished", b"outstanding", b"checklist", b"ongoing",
+    b"current_", b"cursor", b"read(", b"read_text", b"load(", b"etriev", b"search", b"class ",
 )  # fmt: skip
 
 # dotted callable -> (kind, granularity). Clocks get finer or coarser by what is done with them (flow/clock.py).
