@@ -21,6 +21,7 @@ __all__ = [
     "RULE_READERS",
     "SOURCE_WORDS",
     "STATE_NAMES",
+    "WORK_READERS",
 ]
 
 # Every source of the tables needs one of these in its file.
@@ -218,7 +219,7 @@ MEMORY_NAMES = lazy_pattern(
 
 MEMORY_OWNERS = lazy_pattern(
     r"(?:^|[._])(?:memory|memories|mem0|memory_(?:client|store|manager|service|bank))\.(?:a?search\w*|recall\w*|"
-    r"retrieve\w*|query|get_all|get_relevant\w*|"
+    r"retrieve\w*|query|get_all|(?:a?(?:get|load|find|fetch|select|pick)_)?(?:relevant|related|similar)\w*|"
     r"load_memory\w*|blocks|get_context\w*|get_memor\w+|render|format\w*|compile)$"
 )
 # Files that hold a system prompt with placeholders.
@@ -236,6 +237,13 @@ COUNTERS = lazy_pattern(
 RULE_READERS = lazy_pattern(
     r"^_?(?:a?read|load|get)_(?:project_|user_|agent_)?(?:rules|agents_md|notes|memory|soul|project_docs?|"
     r"guidelines|todos?)(?:_file|_text)?$"
+)
+
+# The same in a short file, where it is read each time: what an agent works through and ticks off.
+WORK_READERS = lazy_pattern(
+    r"^_?(?:a?read|load|get)_(?:\w+_)?(?:plan|tasks?|todos?|board|backlog|checklist|progress|scratchpad|journal|notes?|"
+    r"ledger|worklog|workspace|state|status|prompt_file|persona|identity|soul|memory|memories|context_files?|"
+    r"bootstrap_files?)(?:_file|_text)?$"
 )
 
 # Names of values that belong to one user, session or request.
