@@ -7,9 +7,11 @@ import ast
 from typing import TYPE_CHECKING
 
 from cachesafe_rules.expressions import name_words
+from pytest_cachesafe.lint.flow.classes import written_names
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.moment import is_excerpt
 from pytest_cachesafe.lint.flow.values import Cls, Const, Func, ModShape, Value
+from pytest_cachesafe.lint.tables import sources
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.engine import Engine
@@ -35,7 +37,7 @@ _STAYS = frozenset(
      "style", "mode", "theme", "tenant", "company", "guide", "notes", "column", "columns", "features", "provider",
      "message", "messages", "turn", "turns", "query", "question", "input", "character", "characters"}
 )  # fmt: skip
-_CHANGES = frozenset(("append", "extend", "add", "insert", "update", "pop", "remove", "discard", "clear", "setdefault"))
+_MAKERS = frozenset(("__init__", "__post_init__"))
 _SET_UP = frozenset({"config", "settings", "cfg", "conf", "options", "defaults", "env", "constants", "os", "sys"})
 
 
@@ -68,7 +70,9 @@ def present_attribute(engine: Engine, frame: Frame, node: ast.Attribute, value: 
 def present_item(engine: Engine, frame: Frame, node: ast.Subscript, key: str) -> Value | None:
     """`editor["open_files"]`; None for anything else."""
     owner = dotted_name(node.value)
-    if not owner or not _says(key) or not _SET_UP.isdisjoint(name_words(owner)) or not _is_asked(engine, frame):
+    if not owner or not (_says(key) or key in sources.STATE_NAMES) or not _is_asked(engine, frame):
+        return None
+    if not _SET_UP.isdisjoint(name_words(owner)):
         return None
     return engine.source(frame, node, "state", "call", f"{owner}[{key!r}]")
 
@@ -92,28 +96,6 @@ def present_call(engine: Engine, frame: Frame, node: ast.Call, function: Value, 
 
 def _is_only_made_with(engine: Engine, frame: Frame, name: str) -> bool:
     """Whether an attribute gets its value where the object is made, and nowhere else is it set or changed."""
-    text = "\n".join(engine.lines(frame.module))
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return False
-    made = False
-    for function in ast.walk(tree):
-        if not isinstance(function, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            continue
-        for inner in ast.walk(function):
-            changed = isinstance(inner, ast.Call) and isinstance(inner.func, ast.Attribute) and inner.func.value
-            target = changed or inner
-            while isinstance(target, ast.Subscript):
-                target = target.value
-            if not isinstance(target, ast.Attribute) or dotted_name(target) not in (f"self.{name}", f"cls.{name}"):
-                continue
-            if isinstance(target.ctx, ast.Store):
-                if function.name not in ("__init__", "__post_init__"):
-                    return False
-                made = True
-            elif (changed and inner.func.attr in _CHANGES) or (  # type: ignore[union-attr]
-                isinstance(inner, ast.Subscript) and not isinstance(inner.ctx, ast.Load)
-            ):
-                return False
-    return made
+    methods = frame.cls.methods.values() if frame.cls is not None else ()
+    writers = {method.name for method in methods if name in written_names(engine, method)}
+    return bool(writers) and writers <= _MAKERS
