@@ -48,10 +48,10 @@ __all__ = ["attribute", "evaluate_attribute", "evaluate_name"]
 # What is still volatile of a place that was looked up, and of something recalled.
 _OF_PLACES = frozenset(("city", "country", "region", "county", "postal", "latlng", "lat", "lng", "address", "timezone"))
 _PARTS = {
-    "memory": frozenset(("memory", "memories", "summary", "fact", "facts", "topics", "input")),
+    "memory": frozenset(("memory", "memories", "summary", "fact", "facts", "topics", "input", "page_content")),
     "user": _OF_PLACES,
     "locale": _OF_PLACES,
-    "state": frozenset(("status", "state", "done")),
+    "state": frozenset(("status", "state", "done", "title", "text", "label", "path", "uri")),
 }
 _BUILTINS = frozenset((
     "id", "hash", "str", "repr", "list", "tuple", "dict", "set", "frozenset", "sorted", "reversed", "map", "filter",

@@ -51,7 +51,9 @@ def _says(name: str) -> bool:
 def _is_asked(engine: Engine, frame: Frame) -> bool:
     """Whether a place runs for each request of a file that is complete as it stands."""
     own = frame.function
-    return own is not None and not own.is_tool and not frame.frozen and is_excerpt(engine, frame.module)
+    if own is None or own.is_tool or own.name in _MAKERS or frame.frozen:
+        return False
+    return is_excerpt(engine, frame.module)
 
 
 def present_attribute(engine: Engine, frame: Frame, node: ast.Attribute, value: Value) -> Value | None:
