@@ -41,6 +41,8 @@ TOOL_WRITES = "which a tool writes"
 # How an answer of the network is told of.
 FETCHED = "the answer of"
 # Steps by which a whole sequence becomes text.
+# Looked up for a question, and not remembered.
+_RETRIEVED = lazy_pattern(r"retriev|similarity|vector|relevant_documents")
 WRITTEN_OUT = lazy_pattern(r"(?:joined|formatted|put) into |fills \{|added to ")
 KINDS = (
     "clock", "random", "temp", "user", "session", "memory", "file", "host", "cwd", "env", "locale", "build", "repr",
@@ -198,7 +200,8 @@ def sentence(source: Source, sink: str) -> str:
         differs, share = _BETWEEN[kind]
         return f"{what} differs between {differs} and reaches {where}: {share} do not share what is behind it"
     if kind == "memory":
-        return f"{what} changes whenever something is remembered and reaches {where}: nothing behind it is reused then"
+        when = "with each question" if _RETRIEVED.search(source.api) else "whenever something is remembered"
+        return f"{what} changes {when} and reaches {where}: nothing behind it is reused then"
     if kind == "file":
         return f"{what} is read anew for every request and reaches {where}: each edit rewrites everything behind it"
     if kind == "build":

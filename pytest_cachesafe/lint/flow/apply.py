@@ -13,6 +13,7 @@ from pytest_cachesafe.lint.flow.classes import class_attribute
 from pytest_cachesafe.lint.flow.clock import tells_time
 from pytest_cachesafe.lint.flow.imports import resolve_dotted
 from pytest_cachesafe.lint.flow.parameter_sinks import param_sinks, with_results
+from pytest_cachesafe.lint.flow.printed import with_addresses
 from pytest_cachesafe.lint.flow.substitute import substitute
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
@@ -71,6 +72,7 @@ def call_function(
             owner = bound.shape.cls
         summary = engine.summary(function, owner)
         values = bind_arguments(function, positional, keywords, bound, nodes, node, rest)
+        values = with_addresses(engine, frame, function, values, node)
         param_sinks(engine, frame, function, summary, values)
         results.append(_returned(engine, frame, function, summary, values, node, bound))
         if bound is not None and isinstance(bound.shape, Obj):

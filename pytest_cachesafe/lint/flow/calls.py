@@ -25,7 +25,9 @@ from pytest_cachesafe.lint.flow.marks import added_to_chat, marks_of, vote
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.moment import of_the_moment
 from pytest_cachesafe.lint.flow.personal import environment
+from pytest_cachesafe.lint.flow.present import present_call
 from pytest_cachesafe.lint.flow.requested import request_item
+from pytest_cachesafe.lint.flow.retrieved import retrieved
 from pytest_cachesafe.lint.flow.template_globals import globals_updated, text_with_globals
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
@@ -142,7 +144,8 @@ def _result(
     if last == "update" and globals_updated(engine, frame, node, arguments):
         return NOTHING
     if live is None:
-        live = of_the_moment(engine, frame, node, function, last, arguments)
+        asked = (engine, frame, node, function, last)
+        live = of_the_moment(*asked, arguments) or present_call(*asked) or retrieved(*asked, arguments)
     if live is not None:
         return live
     if last == "get" and isinstance(node.func, ast.Attribute) and node.args:

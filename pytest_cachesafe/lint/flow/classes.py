@@ -28,6 +28,7 @@ __all__ = [
     "find_method",
     "matters",
     "mro",
+    "written_names",
 ]
 
 _VOLATILE = (
@@ -122,7 +123,7 @@ def attributes_with_parameters(engine: Engine, cls: ClassInfo) -> dict[str, Valu
     for current in mro(engine, cls):
         init = current.methods.get("__init__")
         if init is not None:
-            for name in _written_names(engine, init):
+            for name in written_names(engine, init):
                 _write(engine, current, name)
         for name, value in current.attributes.items():
             if name not in out and any(a.source is None and a.mark is None for a in value.all_atoms().values()):
@@ -135,7 +136,7 @@ def _write(engine: Engine, cls: ClassInfo, name: str) -> None:
     if cls.writers is None:
         cls.writers = {}
         for method in cls.methods.values():
-            for written in _written_names(engine, method):
+            for written in written_names(engine, method):
                 cls.writers.setdefault(written, []).append(method)
     for method in cls.writers.get(name, ()):
         if method.name in cls.written or engine.exhausted:
@@ -145,7 +146,7 @@ def _write(engine: Engine, cls: ClassInfo, name: str) -> None:
             cls.attributes[key] = join(cls.attributes[key], value) if key in cls.attributes else value
 
 
-def _written_names(engine: Engine, method: FunctionInfo) -> set[str]:
+def written_names(engine: Engine, method: FunctionInfo) -> set[str]:
     """Attributes of its object that a method sets or changes in place."""
     if method.written is not None:
         return method.written

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from cachesafe_rules.model import Source, Span, Step
+from cachesafe_rules.needles import SHORT_FILE
 from pytest_cachesafe.lint.flow.atoms import Atom
 from pytest_cachesafe.lint.flow.classes import annotated_class, context_class
 from pytest_cachesafe.lint.flow.execute import run_body
@@ -17,7 +18,7 @@ from pytest_cachesafe.lint.flow.imports import hoist
 from pytest_cachesafe.lint.flow.module import FunctionInfo, Module
 from pytest_cachesafe.lint.flow.values import Value
 from pytest_cachesafe.lint.parse import column, parse_rows
-from pytest_cachesafe.lint.tables.sources import SOURCE_WORDS
+from pytest_cachesafe.lint.tables.sources import EXCERPT_WORDS, SOURCE_WORDS
 
 if TYPE_CHECKING:
     from pytest_cachesafe.lint.flow.arrive import Hit
@@ -249,9 +250,10 @@ class Engine:
         found = self._inert_files.get(name)
         if found is None:
             data = self.peek(name)
-            found = self._inert_files[name] = not any(word in data for word in SOURCE_WORDS) and not any(
-                w in data for w in self.tables.source_words
-            )
+            words = (*SOURCE_WORDS, *self.tables.source_words)
+            if data.count(b"\n") <= SHORT_FILE:
+                words += EXCERPT_WORDS
+            found = self._inert_files[name] = not any(word in data for word in words)
         return found
 
     # Places and atoms

@@ -19,6 +19,7 @@ from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.mutate import shuffled
 from pytest_cachesafe.lint.flow.personal import environment
 from pytest_cachesafe.lint.flow.places import expands, last_part
+from pytest_cachesafe.lint.flow.rewritten import PARSERS, parsed_anew
 from pytest_cachesafe.lint.flow.signatures import signature_of
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
@@ -112,6 +113,10 @@ def external(
         return made
     if last in transfers.AWAITERS:
         return _awaited(engine, frame, node, last, arguments)
+    if last in PARSERS and arguments.positional:
+        read = parsed_anew(engine, frame, node, spelt)
+        if read is not None:
+            return read
     if last == "open" and arguments.positional:
         opened = arguments.positional[0]
         listed = {k: a for k, a in opened.atoms.items() if a.source is not None and a.source.kind == "listing"}

@@ -14,6 +14,7 @@ from pytest_cachesafe.lint.flow.classes import annotated_class, base_words
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.execute import run_body
 from pytest_cachesafe.lint.flow.frame import Frame, ParamSink
+from pytest_cachesafe.lint.flow.handed_objects import only_class_with
 from pytest_cachesafe.lint.flow.imports import make_class
 from pytest_cachesafe.lint.flow.marks import new_mark
 from pytest_cachesafe.lint.flow.requested import is_declared
@@ -101,6 +102,8 @@ def _parameters(engine: Engine, frame: Frame, function: FunctionInfo, cls: Class
         if known is None and isinstance(given.shape, Obj):
             # `tool=MemoryTool()`
             known = given.shape.cls
+        if known is None and arg.annotation is None and default is None and i >= (function.cls is not None):
+            known = only_class_with(engine, function, name)
         if known is not None:
             value = Value(value.atoms, Obj(known))
         if given.atoms:

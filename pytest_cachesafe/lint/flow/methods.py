@@ -18,6 +18,7 @@ from pytest_cachesafe.lint.flow.filled import fill_template, filled
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.mutate import mutate, shuffled
 from pytest_cachesafe.lint.flow.places import of_field, within
+from pytest_cachesafe.lint.flow.rewritten import read_anew
 from pytest_cachesafe.lint.flow.substitute import part_of
 from pytest_cachesafe.lint.flow.text import texted
 from pytest_cachesafe.lint.flow.values import (
@@ -261,6 +262,9 @@ def _read(engine: Engine, frame: Frame, node: ast.Call, receiver: Value) -> Valu
             return Value(shape=TextFile(word.replace("\\", "/").rsplit("/", 1)[-1]))
     if frame.function is not None and sources.RULE_READERS.match(frame.function.name):
         return engine.source(frame, node, "file", "call", f"{dotted_name(node.func)}()")
+    named = read_anew(engine, frame, node)
+    if named is not None:
+        return named
     if "memory" in spelt or "soul" in spelt:
         return engine.source(frame, node, "memory", "call", f"{dotted_name(node.func)}()")
     # The texts of files come in the order in which the files were listed.

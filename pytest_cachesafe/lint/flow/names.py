@@ -18,6 +18,7 @@ from pytest_cachesafe.lint.flow.moment import work_in_hand
 from pytest_cachesafe.lint.flow.people import person_attribute
 from pytest_cachesafe.lint.flow.personal import only_parameters, personal_attribute
 from pytest_cachesafe.lint.flow.places import LAST_PARTS, last_part
+from pytest_cachesafe.lint.flow.present import present_attribute, present_name
 from pytest_cachesafe.lint.flow.requested import request_attribute
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
@@ -47,10 +48,10 @@ __all__ = ["attribute", "evaluate_attribute", "evaluate_name"]
 # What is still volatile of a place that was looked up, and of something recalled.
 _OF_PLACES = frozenset(("city", "country", "region", "county", "postal", "latlng", "lat", "lng", "address", "timezone"))
 _PARTS = {
-    "memory": frozenset(("memory", "memories", "summary", "fact", "facts", "topics", "input")),
+    "memory": frozenset(("memory", "memories", "summary", "fact", "facts", "topics", "input", "page_content")),
     "user": _OF_PLACES,
     "locale": _OF_PLACES,
-    "state": frozenset(("status", "state", "done")),
+    "state": frozenset(("status", "state", "done", "title", "text", "label", "path", "uri")),
 }
 _BUILTINS = frozenset((
     "id", "hash", "str", "repr", "list", "tuple", "dict", "set", "frozenset", "sorted", "reversed", "map", "filter",
@@ -93,6 +94,10 @@ def evaluate_name(engine: Engine, frame: Frame, node: ast.Name) -> Value:
         return Value(merge(value.atoms, engine.source(frame, node, kind, granularity, node.id).atoms), value.shape)
     if isinstance(value.shape, ParamShape) and sources.MEMORY_NAMES.match(node.id) and only_parameters(value):
         return Value(merge(value.atoms, engine.source(frame, node, "memory", "call", node.id).atoms), value.shape)
+    if isinstance(value.shape, ParamShape) and only_parameters(value):
+        present = present_name(engine, frame, node)
+        if present is not None:
+            return Value(merge(value.atoms, present.atoms), value.shape)
     return value
 
 
@@ -134,7 +139,7 @@ def evaluate_attribute(engine: Engine, frame: Frame, node: ast.Attribute) -> Val
     if asking is not None:
         return asking
     if not value.atoms and not isinstance(value.shape, (Func, Cls, ModShape, Const)):
-        personal = personal_attribute(engine, frame, node)
+        personal = personal_attribute(engine, frame, node) or present_attribute(engine, frame, node, value)
         if personal is not None:
             return Value(personal.atoms, value.shape)
     return value

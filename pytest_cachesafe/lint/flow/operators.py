@@ -13,6 +13,7 @@ from pytest_cachesafe.lint.flow.derive import cut, fallback
 from pytest_cachesafe.lint.flow.drawn import followed
 from pytest_cachesafe.lint.flow.evaluate import evaluate
 from pytest_cachesafe.lint.flow.marks import handed_over, list_positions
+from pytest_cachesafe.lint.flow.retrieved import chained
 from pytest_cachesafe.lint.flow.text import shown
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
@@ -74,6 +75,8 @@ def evaluate_binary(engine: Engine, frame: Frame, node: ast.BinOp) -> Value:
     if isinstance(node.op, ast.BitOr) and (
         isinstance(left.shape, TemplateShape) or isinstance(right.shape, TemplateShape)
     ):
+        if isinstance(right.shape, TemplateShape) and not isinstance(left.shape, TemplateShape):
+            chained(engine, frame, node.left, right.shape)
         # prompt | model | parser: what the chain is called with fills the prompt.
         return left if isinstance(left.shape, TemplateShape) else right
     if isinstance(node.op, ast.BitOr) and isinstance(left.shape, DictShape) and isinstance(right.shape, DictShape):

@@ -14,6 +14,7 @@ from pytest_cachesafe.lint.flow.marks import marks_of, vote
 from pytest_cachesafe.lint.flow.module import dotted_name
 from pytest_cachesafe.lint.flow.personal import environment, personal_item
 from pytest_cachesafe.lint.flow.places import of_field
+from pytest_cachesafe.lint.flow.present import present_item
 from pytest_cachesafe.lint.flow.requested import request_item
 from pytest_cachesafe.lint.flow.values import (
     NOTHING,
@@ -68,7 +69,8 @@ def evaluate_subscript(engine: Engine, frame: Frame, node: ast.Subscript) -> Val
         and isinstance(index.shape.value, str)
         and (owner.shape is None or isinstance(owner.shape, (ParamShape, PartShape, Ext, Bound)))
     ):
-        personal = personal_item(engine, frame, node, index.shape.value)
+        key = index.shape.value
+        personal = personal_item(engine, frame, node, key) or present_item(engine, frame, node, key)
         if personal is not None:
             return personal
         if engine.tables.is_system_name(index.shape.value):

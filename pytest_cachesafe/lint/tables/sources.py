@@ -9,6 +9,7 @@ from cachesafe_rules.patterns import lazy_pattern
 __all__ = [
     "ATTRIBUTES",
     "CALLS",
+    "EXCERPT_WORDS",
     "FILE_TIMES",
     "HELPERS",
     "MEMORY_CALLS",
@@ -20,6 +21,7 @@ __all__ = [
     "RULE_READERS",
     "SOURCE_WORDS",
     "STATE_NAMES",
+    "WORK_READERS",
 ]
 
 # Every source of the tables needs one of these in its file.
@@ -29,6 +31,14 @@ SOURCE_WORDS: tuple[bytes, ...] = (
     b"get_localzone", b"git", b"version(", b"listdir", b"scandir", b"glob", b"iterdir", b"walk(", b"set(", b"emor",
     b"soul", b"user", b"session", b"usage", b"getpid", b"urandom", b"cpu_", b"uname", b"geocoder",
     b"recall", b"artifacts", b"states.", b"count", b"signature(", b"partial(", b"object()", b"deps.", b"tokens",
+)  # fmt: skip
+
+# What a short file may name besides (flow/present.py, flow/moment.py).
+EXCERPT_WORDS: tuple[bytes, ...] = (
+    b"remaining", b"elapsed", b"pending", b"unread", b"todo", b"selection", b"selected", b"clipboard", b"scratchpad",
+    b"snapshot", b"telemetry", b"diagnostics", b"focused", b"open", b"unsaved", b"dirty", b"battery", b"spent", b"last",
+    b"latest", b"recent", b"live", b"active", b"visible", b"unfinished", b"outstanding", b"checklist", b"ongoing",
+    b"current_", b"cursor", b"read(", b"read_text", b"load(", b"etriev", b"search", b"class ",
 )  # fmt: skip
 
 # dotted callable -> (kind, granularity). Clocks get finer or coarser by what is done with them (flow/clock.py).
@@ -209,7 +219,7 @@ MEMORY_NAMES = lazy_pattern(
 
 MEMORY_OWNERS = lazy_pattern(
     r"(?:^|[._])(?:memory|memories|mem0|memory_(?:client|store|manager|service|bank))\.(?:a?search\w*|recall\w*|"
-    r"retrieve\w*|query|get_all|get_relevant\w*|"
+    r"retrieve\w*|query|get_all|(?:a?(?:get|load|find|fetch|select|pick)_)?(?:relevant|related|similar)\w*|"
     r"load_memory\w*|blocks|get_context\w*|get_memor\w+|render|format\w*|compile)$"
 )
 # Files that hold a system prompt with placeholders.
@@ -227,6 +237,13 @@ COUNTERS = lazy_pattern(
 RULE_READERS = lazy_pattern(
     r"^_?(?:a?read|load|get)_(?:project_|user_|agent_)?(?:rules|agents_md|notes|memory|soul|project_docs?|"
     r"guidelines|todos?)(?:_file|_text)?$"
+)
+
+# The same in a short file, where it is read each time: what an agent works through and ticks off.
+WORK_READERS = lazy_pattern(
+    r"^_?(?:a?read|load|get)_(?:\w+_)?(?:plan|tasks?|todos?|board|backlog|checklist|progress|scratchpad|journal|notes?|"
+    r"ledger|worklog|workspace|state|status|prompt_file|persona|identity|soul|memory|memories|context_files?|"
+    r"bootstrap_files?)(?:_file|_text)?$"
 )
 
 # Names of values that belong to one user, session or request.
