@@ -184,7 +184,8 @@ def _return(engine: Engine, frame: Frame, stmt: ast.Return) -> None:
                 break
         else:
             named = engine.tables.is_system_name(function.name) or _is_system_of_prompt(function)
-            named = named or (sinks.MAKES_SYSTEM.search(function.name) and is_excerpt(engine, frame.module))
+            made = sinks.MAKES_SYSTEM.search(function.name) is not None
+            named = named or (made and is_excerpt(engine, frame.module))
             if named and not isinstance(value.shape, (Func, Cls, ModShape)):
                 mark = new_mark(frame, stmt, "name")
                 arrive(engine, frame, stmt.value, value, f"return value of {function.name}()", marks=(mark,))
