@@ -17,9 +17,9 @@ class ObjectRepr(ArrivalRule):
     is made anew. Nothing behind it is reused, and the model learns nothing from it.
 
     Reported where the object itself becomes text (f-string, `str()`, `repr()`, `format`, `%`, `join`), or a list or
-    dict that holds it or a function; not where it is given to a template that may read its fields; and where a chat, an
-    agent or 200 characters of fixed text stand behind it. A file of up to 40 rows that no other file imports is taken
-    as it stands.
+    dict that holds it, a function or a partial, or a signature with such an object as a default; not where it is given
+    to a template that may read its fields; and where a chat, an agent or 200 characters of fixed text stand behind it.
+    A file of up to 40 rows that no other file imports is taken as it stands.
 
     ## What to do
 

@@ -24,7 +24,10 @@ class RuntimeState(ArrivalRule):
     says that it moves: rates, prices, the weather, the states of devices. So is what a database counts or says of how
     things stand (`select count(*)`, a column `status` or `quantity`), and the length of a queue (`qsize()`, `llen()`).
     A page, a cursor and what else only has the name of a state are told of a file of up to 40 rows that no other file
-    imports: in others nobody sees when they change.
+    imports: in others nobody sees when they change. In such a file also: a number that `next()` draws of an
+    `itertools.count()`, the states of devices (`hass.states.get(…)`), the artifacts of a session, the output of a
+    command that is set elsewhere, the entries of a folder that is worked in, sorted or not, and what a function that
+    writes instructions for each request reads of its dependencies under a name for work that goes on (`todos`, `plan`).
 
     ## What to do
 

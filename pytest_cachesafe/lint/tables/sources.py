@@ -30,7 +30,8 @@ SOURCE_WORDS: tuple[bytes, ...] = (
     b"gethost", b"getfqdn", b"getuser", b"getlogin", b"expanduser", b"home(", b"cwd", b"environ", b"getenv", b"locale",
     b"get_localzone", b"git", b"version(", b"listdir", b"scandir", b"glob", b"iterdir", b"walk(", b"set(", b"emor",
     b"soul", b"user", b"session", b"usage", b"getpid", b"urandom", b"cpu_", b"uname", b"geocoder",
-    b"recall", b"artifacts", b"states.", b"count", b"signature(", b"partial(", b"object()", b"deps.", b"tokens",
+    b"recall", b"artifacts", b"states.", b"itertools", b"signature(", b"partial(", b"object()", b"deps.", b"tokens(",
+    b"_count(", b"cmd", b"command)",
 )  # fmt: skip
 
 # What a short file may name besides (flow/present.py, flow/moment.py).
