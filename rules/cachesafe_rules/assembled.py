@@ -90,7 +90,7 @@ def _branches(steps: list[_Step], depth: int = 3) -> list[list[_Step]]:
             if condition.kind == "if" and condition.test is not None:
                 sides.setdefault(id(condition.test), set()).add(condition.negated)
     both = next((test for test, seen in sides.items() if len(seen) > 1), None)
-    if both is None or not depth:
+    if both is None or depth < 1:
         return [steps] if steps else []
     out = []
     for side in (False, True):

@@ -97,7 +97,7 @@ def given_to(shape: Shape, function: str, call: Call, around: str) -> dict[str, 
 def _listed(
     shape: Shape, function: str, expr: Expr, given: _Given, depth: int, until: Span | None = None
 ) -> list[Block]:
-    if not depth:
+    if depth < 1:
         return []
     if expr.kind == "star":
         return _listed(shape, function, expr.items[0], given, depth, until)

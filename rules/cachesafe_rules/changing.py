@@ -84,7 +84,7 @@ def pieces_of(shape: Shape, function: str, content: Expr) -> list[Expr]:
 def _filled(shape: Shape, function: str, expr: Expr, depth: int = _CHAIN) -> list[Expr]:
     call = expr.call
     # `text = text.replace(…)`: what a name stands for may be made of the name.
-    if call is None or call.receiver is None or not depth:
+    if call is None or call.receiver is None or depth < 1:
         return []
     if last_part(call.name) == "replace" and len(call.args) == 2:
         return _replaced(shape, function, call.receiver, call.args, depth - 1)
@@ -164,7 +164,7 @@ def changing_piece(shape: Shape, function: str, pieces: list[Expr], number: int)
 
 
 def _changing(shape: Shape, function: str, part: Expr, depth: int) -> str | None:
-    if not depth or part.kind == "constant" or is_constant_name(part):
+    if depth < 1 or part.kind == "constant" or is_constant_name(part):
         return None
     value = shape.resolve(function, part, 1)
     # `n = 1`, then `n += 1`: one binding, and no constant.

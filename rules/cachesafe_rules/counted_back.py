@@ -55,7 +55,7 @@ def counted_down(shape: Shape, binding: Binding) -> Expr | None:
 
 def _origin(shape: Shape, function: str, expr: Expr | None, depth: int) -> Expr | None:
     """The chat that a list was picked from, in one step or several."""
-    if expr is None or not depth:
+    if expr is None or depth < 1:
         return None
     if is_history(expr) and expr.call is None:
         return expr

@@ -32,7 +32,7 @@ def holds_sent(shape: Shape, function: str, expr: Expr) -> bool:
 
 def _holds(shape: Shape, function: str, expr: Expr, depth: int, seen: set[tuple[str, str]]) -> bool:
     """The same; a name is looked up once, however often it is bound to what is made of itself."""
-    if not depth:
+    if depth < 1:
         return False
     if expr.kind == "star" or (expr.kind == "subscript" and expr.items[1].kind == "slice"):
         return _holds(shape, function, expr.items[0], depth, seen)

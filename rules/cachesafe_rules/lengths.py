@@ -16,7 +16,7 @@ _DEPTH = 6
 def known_length(shape: Shape, function: str, expr: Expr, depth: int = _DEPTH) -> int | None:
     """The number of elements of a written list, set or dict, also behind a name that nothing else changes, of a
     `range`, and of what goes through one of these; None where it is not known."""
-    if not depth:
+    if depth < 1:
         return None
     if expr.kind in ("name", "attribute"):
         value = shape.resolve(function, expr, 1)

@@ -27,7 +27,7 @@ def looked_up(shape: Shape, function: str, text: Expr) -> str | None:
         if not stack:
             break
         expr, where, depth = stack.pop()
-        if not depth:
+        if depth < 1:
             continue
         for part in walk(expr):
             if part.call is not None and _of_one(shape, where, part.call):

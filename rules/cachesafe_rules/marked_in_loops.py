@@ -62,7 +62,7 @@ def marks_in_loops(shape: Shape) -> Iterator[tuple[Span, bool]]:
 
 def _marked_in(shape: Shape, function: str, message: Expr, depth: int = _DEPTH) -> Span | None:
     """The place of a marker that a message has each time, or that a helper sets which makes it or a block of it."""
-    if not depth:
+    if depth < 1:
         return None
     call = message.call
     fields = call.keywords if call is not None else message.entries

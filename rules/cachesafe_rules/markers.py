@@ -66,7 +66,7 @@ class _Below:
         self._seen: set[int] = set()
 
     def of(self, function: str, expr: Expr, depth: int) -> list[Marker]:
-        if id(expr) in self._seen or not depth or len(self._seen) > _LIMIT:
+        if id(expr) in self._seen or depth < 1 or len(self._seen) > _LIMIT:
             return []
         self._seen.add(id(expr))
         if expr.kind in ("name", "attribute"):

@@ -300,7 +300,7 @@ def _read(shape: Shape, function: str, tests: Looks) -> Iterator[tuple[Expr, boo
     stack = [(test, truth, _DEPTH) for test, truth in tests]
     while stack:
         expr, truth, depth = stack.pop()
-        if not depth:
+        if depth < 1:
             continue
         yield expr, truth
         below = [*expr.items, *expr.entries.values()]

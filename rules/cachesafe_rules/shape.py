@@ -296,7 +296,7 @@ class Shape:
         stack = [(root, function, span, conditions, False, _DEPTH)]
         while stack:
             expr, function, span, conditions, element, depth = stack.pop()
-            if id(expr) in seen or not depth or (not chat and is_history(expr)):
+            if id(expr) in seen or depth < 1 or (not chat and is_history(expr)):
                 continue
             seen.add(id(expr))
             here = Part(expr, function, span, conditions, element)

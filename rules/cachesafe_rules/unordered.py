@@ -45,7 +45,7 @@ def unordered(shape: Shape, function: str, expr: Expr, depth: int = 6) -> str | 
     for taint in expr.taints:
         if taint.source.kind == "set" and _of_these(shape, function, taint):
             return "a set"
-    if not depth:
+    if depth < 1:
         return None
     if expr.kind == "set" or (expr.kind == "comprehension" and expr.name == "set"):
         return "a set"

@@ -120,7 +120,7 @@ def volatile_in(
         part, depth = stack.pop()
         if found := volatile(part, old, stored):
             return found
-        if not depth:
+        if depth < 1:
             continue
         for name in certain_parts(part, old):
             if name.kind in ("name", "attribute"):
