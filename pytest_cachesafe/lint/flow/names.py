@@ -139,9 +139,13 @@ def evaluate_attribute(engine: Engine, frame: Frame, node: ast.Attribute) -> Val
     if asking is not None:
         return asking
     if not value.atoms and not isinstance(value.shape, (Func, Cls, ModShape, Const)):
-        personal = personal_attribute(engine, frame, node) or present_attribute(engine, frame, node, value)
+        personal = personal_attribute(engine, frame, node)
         if personal is not None:
             return Value(personal.atoms, value.shape)
+    if not value.atoms or only_parameters(value):
+        present = present_attribute(engine, frame, node, value)
+        if present is not None:
+            return Value(merge(value.atoms, present.atoms), value.shape)
     return value
 
 

@@ -60,11 +60,14 @@ def present_attribute(engine: Engine, frame: Frame, node: ast.Attribute, value: 
     """`shell.active.uri`, `self.tape.token_usage`; None for anything else, and for what an object is made with."""
     spelt = dotted_name(node)
     root, *path = spelt.split(".")
-    if not path or isinstance(value.shape, (Func, Cls, ModShape, Const)) or not any(map(_says, path)):
+    if not path or isinstance(value.shape, (Func, Cls, ModShape)) or not any(map(_says, path)):
         return None
     if not _SET_UP.isdisjoint(name_words(spelt.rpartition(".")[0])) or not _is_asked(engine, frame):
         return None
-    if root in ("self", "cls") and len(path) == 1 and _is_only_made_with(engine, frame, path[0]):
+    if root in ("self", "cls") and len(path) == 1:
+        if _is_only_made_with(engine, frame, path[0]):
+            return None
+    elif isinstance(value.shape, Const):
         return None
     return engine.source(frame, node, "state", "call", spelt)
 
