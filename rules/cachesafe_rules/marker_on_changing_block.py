@@ -10,7 +10,7 @@ from cachesafe_rules.blocks import Block, blocks_of, system_contents
 from cachesafe_rules.changing import changing_value
 from cachesafe_rules.excerpts import live_in_excerpt
 from cachesafe_rules.looked_up import looked_up
-from cachesafe_rules.markers import marked_blocks, markers_of
+from cachesafe_rules.markers import marked_blocks, marked_lists, markers_of
 from cachesafe_rules.model import Expr, Span
 from cachesafe_rules.needles import MARKERS
 from cachesafe_rules.shape import Request, Shape, shape_of
@@ -111,6 +111,14 @@ class MarkerOnChangingBlock(Rule):
             "    return {'model': 'm', 'messages': [*history, {'role': 'user', 'content': [newest]}]}\n"
         ),
         Example(
+            "def blocks(rules, docs):\n"
+            "    # The documents of a chat, behind rules that have a marker of their own.\n"
+            "    return [\n"
+            "        {'type': 'text', 'text': rules, 'cache_control': {'type': 'ephemeral', 'ttl': '1h'}},\n"
+            "        {'type': 'text', 'text': docs, 'cache_control': {'type': 'ephemeral'}},\n"
+            "    ]\n"
+        ),
+        Example(
             "def ask(client, account_id, history):\n"
             "    # The account is the same in all of its chat.\n"
             "    account = load_account(account_id)\n"
@@ -123,6 +131,7 @@ class MarkerOnChangingBlock(Rule):
     def check(self, context: Context) -> Iterator[Report]:
         shape = shape_of(context.view)
         users = _inside_user_messages(shape)
+        second = _behind_another(shape)
         seen: set[Span] = set()
         for block, function, place in _marked(shape):
             text = next((block.entries[key] for key in _TEXT if key in block.entries), None)
@@ -133,6 +142,8 @@ class MarkerOnChangingBlock(Rule):
             why = volatile_in(shape, function, text)
             named = None
             changes = why.rstrip(",") if why else None if own else changing_value(shape, function, text)
+            if id(block) in second and _is_given(shape, function, changes):
+                continue
             if block.span == place and "cache_control" not in block.entries and not own:
                 # In front of a cache point.
                 named = live_in_excerpt(shape, function, text) if changes is None else None
@@ -157,6 +168,23 @@ class MarkerOnChangingBlock(Rule):
                 )
 
 
+def _behind_another(shape: Shape) -> set[int]:
+    """The marked blocks in front of which another one of their list is marked."""
+    found: set[int] = set()
+    lists = [expr for expr, _ in marked_lists(shape)]
+    lists += [value for display in shape.view.dicts for value in display.expr.entries.values() if value.kind == "list"]
+    for listed in lists:
+        marked = [item for item in listed.items if marked_blocks(item)]
+        found |= {id(item) for item in marked[1:]}
+    return found
+
+
+def _is_given(shape: Shape, function: str, name: str | None) -> bool:
+    """Whether a parameter's name is all that says that a text changes: documents may be those of the whole chat."""
+    known = shape.view.functions.get(function)
+    return name is not None and known is not None and name in known.parameters
+
+
 def _told(what: str, shown: bool) -> str:
     changes = "" if shown else ", which changes by its name"
     return f"the marked block holds {what}{changes}, so each request writes a cache entry that none reads"
@@ -179,6 +207,8 @@ def _system_blocks(shape: Shape) -> Iterator[tuple[Block, str, bool]]:
             alone = alone and sum(one.marker is not None for one in blocks) == 1
             if found is None and request is not None and alone and not _marked_elsewhere(shape, request):
                 found = next((what for one, where in block.texts if (what := looked_up(shape, where, one))), None)
+            if any(one.marker is not None for one in blocks[:number]) and _is_given(shape, block.function, found):
+                continue
             live = None
             if found is None and not any(one.marker for one in blocks[:number]):
                 live = _live(shape, blocks[:number], block)
