@@ -34,6 +34,7 @@ class MarkerOnChangingBlock(Rule):
     one account or customer counts where the request is one question, no other block has a marker, and a block in front
     of it is the same for all. In a file of up to 40 rows that no other file imports a name for something of the moment
     (`session.recent_lines()`) counts as well, where a block in front holds nothing of the kind.
+    Behind another marked block of the same list a parameter that is named like retrieved text does not count.
 
     Why
     ---
