@@ -7,12 +7,13 @@ from typing import NamedTuple
 
 from cachesafe_rules.changing import changing_value
 from cachesafe_rules.contents import is_content
-from cachesafe_rules.excerpts import ends_before_request, is_excerpt, varies_in_excerpt
+from cachesafe_rules.excerpts import ends_before_request, is_excerpt
 from cachesafe_rules.expressions import is_history, last_part, spelt, walk
 from cachesafe_rules.growing_front import answered_requests
 from cachesafe_rules.history_edits import Edit, is_free, senders
 from cachesafe_rules.kept import holds_sent
 from cachesafe_rules.model import Binding, Call, Condition, Expr, Span
+from cachesafe_rules.moment_names import varies_in_excerpt
 from cachesafe_rules.shape import Request, Shape
 from cachesafe_rules.told_state import told_state
 from cachesafe_rules.turn_state import state_in

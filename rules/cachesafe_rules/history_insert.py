@@ -7,11 +7,12 @@ from collections.abc import Iterator
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.assembled import assembled_lists, role_and_content
 from cachesafe_rules.changing import changing_value
-from cachesafe_rules.excerpts import ends_before_request, is_excerpt, varies_in_excerpt
+from cachesafe_rules.excerpts import ends_before_request, is_excerpt
 from cachesafe_rules.expressions import is_constant_name, is_history, last_part, spelt, walk, words_of_name
 from cachesafe_rules.growing_front import grows_in_front, is_stored, put_in_front
 from cachesafe_rules.kept import holds_sent
 from cachesafe_rules.model import Call, Expr, MessageList, Span
+from cachesafe_rules.moment_names import varies_in_excerpt
 from cachesafe_rules.needles import CHAT
 from cachesafe_rules.one_chat import is_sent
 from cachesafe_rules.shape import Shape, shape_of

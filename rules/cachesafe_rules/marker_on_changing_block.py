@@ -8,10 +8,10 @@ from dataclasses import replace
 from cachesafe_rules.api import Context, Example, Report, Rule
 from cachesafe_rules.blocks import Block, blocks_of, system_contents
 from cachesafe_rules.changing import changing_value
-from cachesafe_rules.excerpts import live_in_excerpt
 from cachesafe_rules.looked_up import looked_up
 from cachesafe_rules.markers import marked_blocks, marked_lists, markers_of
 from cachesafe_rules.model import Expr, Span
+from cachesafe_rules.moment_names import live_in_excerpt
 from cachesafe_rules.needles import MARKERS
 from cachesafe_rules.shape import Request, Shape, shape_of
 from cachesafe_rules.told_state import told_state

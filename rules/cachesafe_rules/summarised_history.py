@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from cachesafe_rules.api import Context, Example, Report, Rule
+from cachesafe_rules.cut_histories import is_tail
 from cachesafe_rules.excerpts import ends_before_request
 from cachesafe_rules.expressions import is_history, last_part, name_words
 from cachesafe_rules.history_edits import unguarded_callers
@@ -14,7 +15,6 @@ from cachesafe_rules.needles import CHAT
 from cachesafe_rules.one_chat import is_sent
 from cachesafe_rules.replaced_history import replaced
 from cachesafe_rules.shape import Request, Shape, shape_of
-from cachesafe_rules.sliding_window import is_tail
 from cachesafe_rules.summaries import SUMMARY, behind, is_trivial, summarises
 from cachesafe_rules.turns import is_setup, overflow_guarded
 
