@@ -90,6 +90,10 @@ def _tells(flow: Told, told: Told) -> bool:
     at = double.span
     if other.code == "CSF204":
         return rule.code == "CSF201" and report.span.row <= at.row and at.end_row <= report.span.end_row
+    inside = at.row <= report.span.row and report.span.end_row <= at.end_row
+    if rule.code in ("CSF109", "CSF110") and inside and report.group == double.data.get("function"):
+        # What was retrieved goes by the name of the text there that is made of it.
+        return True
     what = double.data.get("what", "").rstrip("()")
     if not any(source.get("api", "").rstrip("()") == what for source in report.data.get("sources", ())):
         return False

@@ -284,6 +284,20 @@ def prune(history):
 """,
         [(4, "CSF307")],
     ),
+    "trunc imgs": (
+        """\
+def keep_last_image(messages):
+    seen = False
+    for m in reversed(messages):
+        for part in list(m["content"]):
+            if part["type"] == "image":
+                if seen:
+                    m["content"].remove(part)
+                seen = True
+    return messages
+""",
+        [(7, "CSF307")],
+    ),
     "strip thinking": (
         """\
 def for_request(messages):

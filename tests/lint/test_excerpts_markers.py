@@ -57,6 +57,16 @@ def mark_tools(tools):
 """,
         [(2, "CSF402")],
     ),
+    "ttl": (
+        """\
+def blocks(rules, docs):
+    return [
+        {"type": "text", "text": rules, "cache_control": {"type": "ephemeral"}},
+        {"type": "text", "text": docs, "cache_control": {"type": "ephemeral", "ttl": "1h"}},
+    ]
+""",
+        [(4, "CSF403")],
+    ),
     "ttl req": (
         """\
 def request(tools, system, messages):
@@ -112,6 +122,13 @@ def system(a, b, c):
     "five3": """\
 def mark_tools(tools):
     return [*tools[:-1], {**tools[-1], "cache_control": {"type": "ephemeral"}}]
+""",
+    "ttl": """\
+def blocks(rules, docs):
+    return [
+        {"type": "text", "text": rules, "cache_control": {"type": "ephemeral", "ttl": "1h"}},
+        {"type": "text", "text": docs, "cache_control": {"type": "ephemeral"}},
+    ]
 """,
     "ttl req": """\
 def request(tools, system, messages):

@@ -21,7 +21,7 @@ def build(history, question, retriever):
     return [{"role": "system", "content": f"Use this context:\\n{context}"},
         *history, {"role": "user", "content": question}]
 """,
-        [(4, "CSF301")],
+        [(4, "CSF109")],
     ),
     "rag user first": (
         """\
@@ -52,7 +52,7 @@ def build(history, question, todo):
     system = f"You code. Open todos: {todo}"
     return {"system": system, "messages": [*history, {"role": "user", "content": question}], "model": "m"}
 """,
-        [(2, "CSF301")],
+        [(3, "CSF110")],
     ),
     "ins ctx": (
         """\
@@ -60,6 +60,16 @@ def with_context(messages, ctx):
     return [messages[0], {"role": "user", "content": f"<context>{ctx}</context>"}, *messages[1:]]
 """,
         [(2, "CSF301")],
+    ),
+    "mark six": (
+        """\
+C = {"cache_control": {"type": "ephemeral"}}
+def build(tools, rules, style, memory, messages):
+    tools = [{**t, **C} for t in tools[-2:]]
+    system = [{"type": "text", "text": rules, **C}, {"type": "text", "text": style, **C}, {"type": "text", "text": memory, **C}]
+    return {"model": "m", "tools": tools, "system": system, "messages": messages}
+""",
+        [(5, "CSF109")],
     ),
     "order rag blocks": (
         """\
@@ -105,7 +115,7 @@ def build(history, step, max_steps):
 def build(history, budget):
     return {"model": "m", "system": f"Tokens left: {budget.remaining}. Be brief.", "messages": history}
 """,
-        [(2, "CSF301")],
+        [(2, "CSF110")],
     ),
 }
 SILENT = {

@@ -46,7 +46,7 @@ class Bot:
         ("{hass.states.get(ID).state}", "{hass.states.get(ID).name}"),
         ("{[s.attributes for s in hass.states.async_all()]}", "{[s.entity_id for s in hass.states.async_all()]}"),
         ("{tape.token_count()} tokens used.", "{tape.name_count()} names."),
-        ("{window.remaining_tokens()} left.", "{window.remaining_tokens(7)} left."),
+        ("{window.remaining_tokens()} left.", "{window.name_of(7)} is it."),
     ],
 )
 def test_devices_and_windows_in_a_short_file(text: str, other: str) -> None:

@@ -13,7 +13,7 @@ from pytest_cachesafe.lint.flow.atoms import EMPTY, merge, orders, unordered
 from pytest_cachesafe.lint.flow.derive import iterated, ordered, record_of, taken
 from pytest_cachesafe.lint.flow.handed import is_given_constants
 from pytest_cachesafe.lint.flow.messages import dict_arrivals
-from pytest_cachesafe.lint.flow.moment import is_excerpt, listed_anew
+from pytest_cachesafe.lint.flow.moment import listed_anew
 from pytest_cachesafe.lint.flow.values import NOTHING, Const, DictShape, Func, Lambda, ListShape, Value, whole
 
 if TYPE_CHECKING:
@@ -76,8 +76,7 @@ def set_source(engine: Engine, frame: Frame, node: ast.expr, api: str) -> Atoms:
     """The order of a set; its way says so where the elements are what this call of the function brought, which no other
     request need have."""
     atoms = engine.source(frame, node, "set", "process", api).atoms
-    # What a short file is given may be the same in all requests as well.
-    if frame.frozen or _lasts(engine, frame, node) or is_excerpt(engine, frame.module):
+    if frame.frozen or _lasts(engine, frame, node):
         return atoms
     span = engine.span(frame.module, node)
     step = Step(span.filename, span.row, OF_THE_CALL)

@@ -35,7 +35,7 @@ _STAYS = frozenset(
      "id", "ids", "version", "is", "has", "can", "on", "user", "users", "name", "names", "agent", "agents", "role",
      "persona", "skill", "skills", "plugin", "plugins", "api", "source", "ai", "year", "date", "time", "profile",
      "style", "mode", "theme", "tenant", "company", "guide", "notes", "column", "columns", "features", "provider",
-     "message", "messages", "turn", "turns", "query", "question", "input", "character", "characters"}
+     "message", "messages", "turn", "turns", "query", "question", "input", "character", "characters", "at"}
 )  # fmt: skip
 _MAKERS = frozenset(("__init__", "__post_init__"))
 _SET_UP = frozenset({"config", "settings", "cfg", "conf", "options", "defaults", "env", "constants", "os", "sys"})
