@@ -61,16 +61,6 @@ def with_context(messages, ctx):
 """,
         [(2, "CSF301")],
     ),
-    "mark six": (
-        """\
-C = {"cache_control": {"type": "ephemeral"}}
-def build(tools, rules, style, memory, messages):
-    tools = [{**t, **C} for t in tools[-2:]]
-    system = [{"type": "text", "text": rules, **C}, {"type": "text", "text": style, **C}, {"type": "text", "text": memory, **C}]
-    return {"model": "m", "tools": tools, "system": system, "messages": messages}
-""",
-        [(5, "CSF109")],
-    ),
     "order rag blocks": (
         """\
 def build(question, store, rules):
